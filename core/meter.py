@@ -1,0 +1,142 @@
+"""Names of all metrics, and the small protocol that code counts through. The exporter lives in ``web``."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class MetricKind(Enum):
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """One metric: its exported name, what it means, and the closed set of labels it carries."""
+
+    name: str
+    kind: MetricKind
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+class Metric(Enum):
+    """Every metric livelens exports. Labels come from small closed sets, never ids or addresses."""
+
+    FRAMES_IN = MetricSpec("livelens_frames_in_total", MetricKind.COUNTER, "Frames decoded")
+    FRAMES_SKIPPED = MetricSpec(
+        "livelens_frames_skipped_total",
+        MetricKind.COUNTER,
+        "Packets or frames skipped by ingest",
+        ("reason",),
+    )
+    FRAMES_DROPPED = MetricSpec(
+        "livelens_frames_dropped_total", MetricKind.COUNTER, "Frames or samples dropped for load", ("stage",)
+    )
+    RECONNECTS = MetricSpec("livelens_reconnects_total", MetricKind.COUNTER, "Connections begun anew")
+    SAMPLES = MetricSpec("livelens_samples_total", MetricKind.COUNTER, "Frames kept, by reason", ("reason",))
+    ENCODED = MetricSpec(
+        "livelens_frames_encoded_total", MetricKind.COUNTER, "Frames through the vision encoder"
+    )
+    ENCODE_SECONDS = MetricSpec(
+        "livelens_encode_seconds",
+        MetricKind.HISTOGRAM,
+        "One encode batch, from the engine's start to its end",
+    )
+    GLASS_SECONDS = MetricSpec(
+        "livelens_frame_to_window_seconds",
+        MetricKind.HISTOGRAM,
+        "Stream time of a sample to its place in the window",
+    )
+    WINDOW_BYTES = MetricSpec("livelens_window_bytes", MetricKind.GAUGE, "Bytes held, by tier", ("tier",))
+    WINDOW_FRAMES = MetricSpec("livelens_window_frames", MetricKind.GAUGE, "Frames held, by tier", ("tier",))
+    EVICTED = MetricSpec("livelens_frames_evicted_total", MetricKind.COUNTER, "Frames aged out", ("reason",))
+    FEATURES_REFUSED = MetricSpec(
+        "livelens_features_refused_total", MetricKind.COUNTER, "Stored features found damaged and left out"
+    )
+    CAMERAS = MetricSpec("livelens_cameras", MetricKind.GAUGE, "Cameras by state", ("state",))
+    QUESTIONS = MetricSpec(
+        "livelens_questions_total", MetricKind.COUNTER, "Questions by outcome", ("outcome",)
+    )
+    FIRST_WORD_SECONDS = MetricSpec(
+        "livelens_time_to_first_token_seconds", MetricKind.HISTOGRAM, "Question accepted to first token sent"
+    )
+    INTER_TOKEN_SECONDS = MetricSpec(
+        "livelens_inter_token_seconds", MetricKind.HISTOGRAM, "Gap between two tokens of one answer"
+    )
+    FETCH_SECONDS = MetricSpec(
+        "livelens_window_fetch_seconds", MetricKind.HISTOGRAM, "Fetching one question's frames"
+    )
+    CITATIONS = MetricSpec(
+        "livelens_citations_total", MetricKind.COUNTER, "Times named in answers, by check", ("verified",)
+    )
+    PREFIX_TOKENS = MetricSpec(
+        "livelens_prefix_tokens_total",
+        MetricKind.COUNTER,
+        "Prompt tokens, found in a kept KV cache or not",
+        ("hit",),
+    )
+    ENGINE_RUNNING = MetricSpec("livelens_engine_running", MetricKind.GAUGE, "Answers being decoded")
+    ENGINE_RESTARTS = MetricSpec(
+        "livelens_engine_restarts_total", MetricKind.COUNTER, "Engine failures survived"
+    )
+    SOCKETS = MetricSpec("livelens_websockets", MetricKind.GAUGE, "Open WebSocket sessions")
+    HTTP_REQUESTS = MetricSpec(
+        "livelens_http_requests_total", MetricKind.COUNTER, "HTTP requests", ("route", "method", "status")
+    )
+    HTTP_SECONDS = MetricSpec(
+        "livelens_http_request_seconds", MetricKind.HISTOGRAM, "HTTP request duration", ("route",)
+    )
+    HOST_CLOCK_STEP_SECONDS = MetricSpec(
+        "livelens_host_clock_step_seconds", MetricKind.GAUGE, "Host wall clock less service clock"
+    )
+
+
+class Meter(Protocol):
+    """Counts and measures. Every call is cheap and never raises for a known metric."""
+
+    def count(self, metric: Metric, amount: int = 1, /, **labels: str) -> None:
+        """Add to a counter."""
+
+    def gauge(self, metric: Metric, value: float, /, **labels: str) -> None:
+        """Set a gauge."""
+
+    def observe(self, metric: Metric, value: float, /, **labels: str) -> None:
+        """Add one observation to a histogram; seconds for ``*_seconds``."""
+
+
+class NullMeter:
+    """Measures nothing."""
+
+    def count(self, metric: Metric, amount: int = 1, /, **labels: str) -> None:
+        pass
+
+    def gauge(self, metric: Metric, value: float, /, **labels: str) -> None:
+        pass
+
+    def observe(self, metric: Metric, value: float, /, **labels: str) -> None:
+        pass
+
+
+class TallyMeter:
+    """Keeps everything in plain dictionaries, for tests: ``tally.counts[Metric.X, (("reason", "first"),)]``."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[Metric, tuple[tuple[str, str], ...]], int] = {}
+        self.gauges: dict[tuple[Metric, tuple[tuple[str, str], ...]], float] = {}
+        self.observed: dict[tuple[Metric, tuple[tuple[str, str], ...]], list[float]] = {}
+
+    def count(self, metric: Metric, amount: int = 1, /, **labels: str) -> None:
+        key = (metric, tuple(sorted(labels.items())))
+        self.counts[key] = self.counts.get(key, 0) + amount
+
+    def gauge(self, metric: Metric, value: float, /, **labels: str) -> None:
+        self.gauges[metric, tuple(sorted(labels.items()))] = value
+
+    def observe(self, metric: Metric, value: float, /, **labels: str) -> None:
+        self.observed.setdefault((metric, tuple(sorted(labels.items()))), []).append(value)
+
+    def total(self, metric: Metric) -> int:
+        """Return a counter's sum over all labels."""
+        return sum(n for (m, _), n in self.counts.items() if m is metric)

@@ -1,0 +1,34 @@
+"""What can go wrong with the window."""
+
+from core.errors import ErrorKind, ServiceError
+from core.ids import CameraId
+
+
+class UnknownCamera(ServiceError):
+    code = "unknown_camera"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self, camera_id: CameraId) -> None:
+        super().__init__(f"there is no camera {camera_id!r}")
+        self.camera_id = camera_id
+
+
+class WindowUnavailable(ServiceError):
+    code = "window_unavailable"
+    kind = ErrorKind.UNAVAILABLE
+    retryable = True
+
+    def __init__(self, camera_id: CameraId) -> None:
+        super().__init__(f"the window did not answer for camera {camera_id!r}")
+        self.camera_id = camera_id
+
+
+class StaleIncarnation(ServiceError):
+    code = "stale_incarnation"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self, camera_id: CameraId) -> None:
+        super().__init__(
+            f"camera {camera_id!r} was deleted or registered anew; this write is of its earlier life"
+        )
+        self.camera_id = camera_id

@@ -1,0 +1,97 @@
+"""The seam of all decoders: in-process, any OpenAI-compatible address, later vLLM.
+
+One contract suite, ``tests/contract/test_decoder.py``, runs against each of them and against the scripted one
+that other tests use.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from core.ids import RequestId
+from models.prompt import Prompt
+
+
+class Reads(StrEnum):
+    """What a decoder takes of a frame."""
+
+    FEATURES = "features"
+    JPEG = "jpeg"
+
+
+class Finish(StrEnum):
+    """Why a token stream ended."""
+
+    STOP = "stop"
+    LENGTH = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProfile:
+    """What callers must know of a model.
+
+    Attributes:
+        name: As shown in answers.
+        frame_tokens: Vision tokens of one frame; for JPEG decoders an estimate.
+        window_tokens: Vision tokens one question may have, labels and text not counted.
+        encoder_version: The features it reads, 12 hex digits; None for decoders that read JPEG.
+    """
+
+    name: str
+    reads: Reads
+    frame_tokens: int
+    window_tokens: int
+    encoder_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How tokens are chosen; temperature 0 is greedy."""
+
+    max_tokens: int = 256
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one answer; ``cached_tokens`` of the prompt came from a kept KV cache."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Some more text. The last one of a stream has ``finish`` set and carries the usage, if known.
+
+    ``text`` never ends inside a character; it may be empty.
+    """
+
+    text: str
+    finish: Finish | None = None
+    usage: Usage | None = None
+
+
+class Decoder(Protocol):
+    """Turns prompts into token streams."""
+
+    @property
+    def profile(self) -> ModelProfile: ...
+
+    def generate(
+        self, prompt: Prompt, *, request_id: RequestId, sampling: SamplingParams, priority: int = 0
+    ) -> AsyncIterator[Delta]:
+        """Stream the answer; closing the iterator early aborts the request.
+
+        Lower ``priority`` runs earlier.
+
+        Raises:
+            DecoderUnavailable: cannot be reached, or failed; retryable.
+            PromptTooLarge: more than the model's context holds.
+            DecoderRefused: the other side answered with an error of its own.
+        """
+
+    def healthy(self) -> bool:
+        """Return whether a question sent now has a fair chance of an answer; never waits."""

@@ -1,0 +1,42 @@
+"""What can go wrong with models."""
+
+from core.errors import ErrorKind, ServiceError
+
+
+class ModelNotLoadable(ServiceError):
+    """The folder or name given cannot become a model; ends the start with its one line."""
+
+    code = "model_not_loadable"
+    kind = ErrorKind.INVALID
+
+    def __init__(self, model: str, why: str) -> None:
+        super().__init__(f"cannot load the model {model!r}: {why}")
+        self.model = model
+
+
+class DecoderUnavailable(ServiceError):
+    code = "decoder_unavailable"
+    kind = ErrorKind.UNAVAILABLE
+    retryable = True
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the decoder does not answer: {why}")
+
+
+class DecoderRefused(ServiceError):
+    code = "decoder_refused"
+    kind = ErrorKind.UNAVAILABLE
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(f"the decoder refused the question ({status}): {why}")
+        self.status = status
+
+
+class PromptTooLarge(ServiceError):
+    code = "prompt_too_large"
+    kind = ErrorKind.TOO_LARGE
+
+    def __init__(self, tokens: int, limit: int) -> None:
+        super().__init__(f"the prompt has {tokens} tokens, the model holds {limit}")
+        self.tokens = tokens
+        self.limit = limit
