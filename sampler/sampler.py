@@ -1,0 +1,97 @@
+"""Frames in; samples and records out. Synchronous, and driven by stream time only."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from core.frames import Frame, KeepReason, Sample
+from core.records import Record
+from sampler.gate import MotionGate
+from sampler.jpeg import encode_jpeg, fitted_size
+from sampler.motion import MotionMeter
+from sampler.plane import plane_size, small_plane
+from sampler.settings import SamplerSettings
+from sampler.static import StillWatch
+
+SILENCE_US = 5_000_000
+"""So long without a frame, nobody can say that nothing moved: everything open ends at the last frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What one frame led to: a sample, if it is kept, and records to store."""
+
+    sample: Sample | None
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerStatistics:
+    """Counts since the sampler began: frames seen, and frames kept by reason."""
+
+    frames: int
+    kept: tuple[tuple[KeepReason, int], ...]
+
+    @property
+    def let_go(self) -> int:
+        """Return how many frames were not kept."""
+        return self.frames - sum(count for _, count in self.kept)
+
+
+class Sampler:
+    """Looks at every frame of one camera and keeps those that matter. Not safe for several threads at once.
+
+    ``push`` takes about a millisecond of CPU for a quiet 720p frame, and a JPEG more for one that is kept.
+    """
+
+    def __init__(self, settings: SamplerSettings | None = None) -> None:
+        self._settings = settings = settings or SamplerSettings()
+        self._gate = MotionGate(per_s=settings.motion_per_s, heartbeat_us=settings.heartbeat_us)
+        self._still = StillWatch(after_us=settings.static_after_us, every_us=settings.heartbeat_us)
+        self._meter = MotionMeter()
+        self._kept: Counter[KeepReason] = Counter()
+        self._frames = 0
+        self._epoch: int | None = None
+        self._last_us: int | None = None
+
+    def push(self, frame: Frame) -> Pushed:
+        """Look at one frame. Stream times must grow; a new epoch ends what was open."""
+        records = list(self._begin(frame))
+        size = plane_size(frame.picture.width_px, frame.picture.height_px, self._settings.plane_side_px)
+        motion = self._meter.push(frame.t_us, small_plane(frame.picture, size))
+        moving = motion.share > 0
+        span = self._still.push(frame.t_us, moving=moving)
+        if span is not None:
+            records.append(span)
+        reason = self._gate.push(frame.t_us, moving=moving)
+        self._frames += 1
+        self._last_us = frame.t_us
+        sample = None if reason is None else self._keep(frame, reason, motion.share)
+        return Pushed(sample, tuple(records))
+
+    def finish(self) -> tuple[Record, ...]:
+        """End everything that is open at the last frame, as an epoch ends; return the records to store."""
+        span = self._still.finish()
+        self._meter.reset()
+        self._gate.reset()
+        self._last_us = None
+        return () if span is None else (span,)
+
+    def statistics(self) -> SamplerStatistics:
+        """Return counts so far."""
+        return SamplerStatistics(self._frames, tuple((reason, self._kept[reason]) for reason in KeepReason))
+
+    def _begin(self, frame: Frame) -> tuple[Record, ...]:
+        """End what was open where the stream was interrupted."""
+        ended: tuple[Record, ...] = ()
+        if self._last_us is not None and (
+            frame.epoch != self._epoch or frame.t_us - self._last_us > SILENCE_US
+        ):
+            ended = self.finish()
+        self._epoch = frame.epoch
+        return ended
+
+    def _keep(self, frame: Frame, reason: KeepReason, motion: float) -> Sample:
+        self._kept[reason] += 1
+        width, height = fitted_size(frame.picture, self._settings.jpeg_max_side_px)
+        jpeg = encode_jpeg(frame.picture.rgb(width, height), self._settings.jpeg_quality)
+        return Sample(frame.camera_id, frame.t_us, frame.epoch, reason, motion, frame.picture, jpeg)
