@@ -44,6 +44,11 @@ class Metric(Enum):
         MetricKind.HISTOGRAM,
         "One encode batch, from the engine's start to its end",
     )
+    ENCODE_FAILURES = MetricSpec(
+        "livelens_encode_failures_total",
+        MetricKind.COUNTER,
+        "Frames stored without features because the encoder failed",
+    )
     GLASS_SECONDS = MetricSpec(
         "livelens_frame_to_window_seconds",
         MetricKind.HISTOGRAM,
@@ -52,6 +57,9 @@ class Metric(Enum):
     WINDOW_BYTES = MetricSpec("livelens_window_bytes", MetricKind.GAUGE, "Bytes held, by tier", ("tier",))
     WINDOW_FRAMES = MetricSpec("livelens_window_frames", MetricKind.GAUGE, "Frames held, by tier", ("tier",))
     EVICTED = MetricSpec("livelens_frames_evicted_total", MetricKind.COUNTER, "Frames aged out", ("reason",))
+    RECORDS_EVICTED = MetricSpec(
+        "livelens_records_evicted_total", MetricKind.COUNTER, "Records of the window aged out", ("reason",)
+    )
     FEATURES_REFUSED = MetricSpec(
         "livelens_features_refused_total", MetricKind.COUNTER, "Stored features found damaged and left out"
     )

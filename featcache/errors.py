@@ -32,3 +32,16 @@ class StaleIncarnation(ServiceError):
             f"camera {camera_id!r} was deleted or registered anew; this write is of its earlier life"
         )
         self.camera_id = camera_id
+
+
+class FrameTooLarge(ServiceError):
+    code = "frame_too_large"
+    kind = ErrorKind.TOO_LARGE
+
+    def __init__(self, camera_id: CameraId, size_bytes: int, budget_bytes: int) -> None:
+        super().__init__(
+            f"one frame of camera {camera_id!r} takes {size_bytes} bytes, the whole window may take {budget_bytes}"
+        )
+        self.camera_id = camera_id
+        self.size_bytes = size_bytes
+        self.budget_bytes = budget_bytes

@@ -74,6 +74,7 @@ class Head:
     Attributes:
         oldest_us, newest_us: Stream time of the first and last frame held; None while it is empty.
         evicted_before_us: Frames before this time were held once and have aged out; None if none has.
+        next_seq: One more than the greatest ``seq`` stored so far, evicted frames included.
     """
 
     incarnation: Incarnation
@@ -82,6 +83,7 @@ class Head:
     evicted_before_us: int | None
     frames: int
     size_bytes: int
+    next_seq: int = 0
 
 
 class WindowReader(Protocol):
@@ -106,23 +108,40 @@ class WindowReader(Protocol):
         """Return the frame stored at exactly this stream time, or None."""
 
     async def records(self, camera_id: CameraId, span: Span) -> tuple[Record, ...]:
-        """Return the records that touch the span, by start; an open gap reaches to the end of time."""
+        """Return the records that touch the span, by start; an open gap reaches to the end of time.
+
+        A record without length, such as a scene change, touches the spans that contain its moment.
+        """
 
 
 class Window(WindowReader, Protocol):
     """Reads and writes one window. Writes of another incarnation than the open one raise StaleIncarnation."""
 
     async def open_camera(self, camera_id: CameraId, incarnation: Incarnation) -> None:
-        """Begin (or go on with) a camera's window. Another incarnation deletes what the old one left."""
+        """Begin (or go on with) a camera's window. Another incarnation deletes what the old one left.
+
+        Raises StaleIncarnation for one that was deleted before.
+        """
 
     async def put(self, frame: StoredFrame, *, incarnation: Incarnation) -> None:
-        """Store one frame; the same ref again replaces it. Makes room by the budget, oldest first."""
+        """Store one frame. Makes room by the budget, oldest first.
+
+        A camera has one frame per moment: the same ref, or another ref of the same ``t_us``, replaces it. A
+        frame from before the eviction mark is counted and not kept.
+
+        Raises:
+            InvalidFrameRef: the ref is malformed, or names another camera or time than the frame.
+            FrameTooLarge: larger than the whole budget; nothing was evicted for it.
+        """
 
     async def put_record(self, camera_id: CameraId, record: Record, *, incarnation: Incarnation) -> None:
         """Store one record, replacing the one with the same key."""
 
     async def trim(self, camera_id: CameraId, *, before_us: int) -> int:
-        """Evict frames with ``t_us < before_us`` and records that end before it; return how many frames."""
+        """Evict frames with ``t_us < before_us`` and records that end before it; return how many frames.
+
+        Open gaps stay. Raises UnknownCamera.
+        """
 
     async def delete_camera(self, camera_id: CameraId) -> int:
         """Delete every trace of a camera; return how many frames went. An unknown camera gives 0."""
