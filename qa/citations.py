@@ -1,0 +1,59 @@
+"""Times that an answer names, checked while it is being written against the frames that were looked at."""
+
+import re
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+from qa.answers import Citation, UsedFrame
+from qa.labels import local_time
+
+_LABEL = re.compile(
+    r"\[(?:(?P<day>\d{4}-\d\d-\d\d) )?(?P<clock>\d\d:\d\d:\d\d)(?:\.(?P<tenth>\d))?\]", re.ASCII
+)
+_LONGEST = len("[2026-11-30 14:03:05.2]")
+
+
+class CitationChecker:
+    """Finds labels in a stream of text, also where a label comes in pieces. Pure; fed with each delta.
+
+    A label names the first used frame whose local time it matches: as far as it is written, so that one
+    without tenths matches any frame of its second, and one without a date any day.
+    """
+
+    def __init__(self, frames: Sequence[UsedFrame], zone: ZoneInfo) -> None:
+        self._frames = tuple((frame, *_written(frame.t_us, zone)) for frame in frames)
+        self._tail = ""  # text from an opened bracket on that may yet become a label
+        self._seen = 0  # characters before the tail
+        self._found: list[Citation] = []
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """Return all found so far, in the order of the text."""
+        return tuple(self._found)
+
+    def feed(self, text: str) -> tuple[Citation, ...]:
+        """Take some more text; return the citations that it completed."""
+        text = self._tail + text
+        fresh = tuple(self._check(match) for match in _LABEL.finditer(text))
+        opened = text.rfind("[")
+        keep = (
+            opened
+            if opened >= 0 and len(text) - opened < _LONGEST and "]" not in text[opened:]
+            else len(text)
+        )
+        self._seen += keep
+        self._tail = text[keep:]
+        self._found.extend(fresh)
+        return fresh
+
+    def _check(self, match: re.Match[str]) -> Citation:
+        offset = self._seen + match.start()
+        for frame, day, clock, tenth in self._frames:
+            if match["clock"] == clock and match["day"] in (None, day) and match["tenth"] in (None, tenth):
+                return Citation(match[0], offset, frame.t_us, frame.ref, True)
+        return Citation(match[0], offset, None, None, False)
+
+
+def _written(t_us: int, zone: ZoneInfo) -> tuple[str, str, str]:
+    at = local_time(t_us, zone)
+    return f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}", str(at.microsecond // 100_000)
