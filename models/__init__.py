@@ -1,0 +1,58 @@
+"""Vision encoder and decoders: pictures become features once, prompts become token streams.
+
+Leaves to others: which frames a question is asked with (``qa``), where features are kept (``featcache``).
+
+    Picture ── Engine.encode ──▶ Features                      (the window keeps them)
+    Prompt(system, labelled frames, history, question)
+        ├─ Engine.generate: features, prefix kept, batched  ──▶ Delta, Delta, ... finish, usage
+        └─ OpenAIDecoder.generate: JPEG over HTTP           ──▶ the same
+
+Importing this loads neither torch nor transformers; ``open_decoder`` does, once a model is named.
+"""
+
+from models.chat import SYSTEM_TEXT
+from models.decoder import Decoder, Delta, Finish, ModelProfile, Reads, SamplingParams, Usage
+from models.engine import Engine, EngineSettings, EngineStatistics
+from models.errors import (
+    DecoderRefused,
+    DecoderUnavailable,
+    ModelNotLoadable,
+    NoUsableFrames,
+    PromptTooLarge,
+)
+from models.openai import OpenAIDecoder, OpenAISettings
+from models.opening import LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
+from models.prompt import FramePart, Part, Prompt, TextPart, Turn
+from models.schedule import Limits
+
+__all__ = [
+    "SYSTEM_TEXT",
+    "Decoder",
+    "DecoderRefused",
+    "DecoderUnavailable",
+    "Delta",
+    "Engine",
+    "EngineSettings",
+    "EngineStatistics",
+    "Finish",
+    "FramePart",
+    "Limits",
+    "LocalModel",
+    "ModelChoice",
+    "ModelNotLoadable",
+    "ModelProfile",
+    "NoModel",
+    "NoUsableFrames",
+    "OpenAIDecoder",
+    "OpenAISettings",
+    "Part",
+    "Prompt",
+    "PromptTooLarge",
+    "Reads",
+    "RemoteModel",
+    "SamplingParams",
+    "TextPart",
+    "Turn",
+    "Usage",
+    "open_decoder",
+]

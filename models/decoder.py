@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from core.ids import RequestId
+from core.ids import FrameRef, RequestId
 from models.prompt import Prompt
 
 
@@ -47,19 +47,27 @@ class ModelProfile:
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How tokens are chosen; temperature 0 is greedy."""
+    """How tokens are chosen; temperature 0 is greedy.
+
+    ``seed`` makes a choice by chance repeatable; None takes one from the request's id.
+    """
 
     max_tokens: int = 256
     temperature: float = 0.0
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one answer; ``cached_tokens`` of the prompt came from a kept KV cache."""
+    """Tokens of one answer; ``cached_tokens`` of the prompt came from a kept KV cache.
+
+    ``refused`` names frames of the prompt whose features were unusable, so that the decoder left them out.
+    """
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    refused: tuple[FrameRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,7 @@ class Decoder(Protocol):
     def generate(
         self, prompt: Prompt, *, request_id: RequestId, sampling: SamplingParams, priority: int = 0
     ) -> AsyncIterator[Delta]:
-        """Stream the answer; closing the iterator early aborts the request.
+        """Stream the answer; closing the iterator early aborts the request. Use ``contextlib.aclosing``.
 
         Lower ``priority`` runs earlier.
 
@@ -91,6 +99,7 @@ class Decoder(Protocol):
             DecoderUnavailable: cannot be reached, or failed; retryable.
             PromptTooLarge: more than the model's context holds.
             DecoderRefused: the other side answered with an error of its own.
+            NoUsableFrames: the prompt has frames, and none of them can be read.
         """
 
     def healthy(self) -> bool:

@@ -40,3 +40,14 @@ class PromptTooLarge(ServiceError):
         super().__init__(f"the prompt has {tokens} tokens, the model holds {limit}")
         self.tokens = tokens
         self.limit = limit
+
+
+class NoUsableFrames(ServiceError):
+    """A prompt had frames, and the features of none of them can be this model's."""
+
+    code = "no_usable_frames"
+    kind = ErrorKind.UNAVAILABLE
+
+    def __init__(self, frames: int, why: str) -> None:
+        super().__init__(f"none of the {frames} frames can be read: {why}")
+        self.frames = frames

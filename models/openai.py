@@ -1,0 +1,340 @@
+"""A decoder behind any OpenAI-compatible address: Ollama, llama.cpp, LM Studio, vLLM, a cloud.
+
+The chosen frames go as JPEG data URLs, each behind its label. What the wire looks like is ``openai_wire``'s business;
+this module connects, waits, retries before the first token only, and aborts the request when its reader leaves.
+"""
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+
+from core.clock import Clock
+from core.ids import RequestId
+from models.decoder import Delta, Finish, ModelProfile, Reads, SamplingParams, Usage
+from models.errors import DecoderRefused, DecoderUnavailable, NoUsableFrames
+from models.health import Health
+from models.openai_wire import (
+    RETRYABLE,
+    Closed,
+    Counted,
+    Dialect,
+    Ended,
+    Event,
+    EventReader,
+    Failed,
+    Failure,
+    Text,
+    adapt,
+    error_of,
+    message_of,
+    readable_frames,
+    request_body,
+    whole_answer,
+)
+from models.prompt import Prompt
+
+logger = logging.getLogger(__name__)
+
+_MAX_BODY_BYTES = 1 << 22
+_LAST_WORDS_S = 2.0
+_BROKEN = (httpx2.HTTPError, httpx2.StreamError, RuntimeError)
+"""What httpx2 raises where a connection cannot be had or breaks; RuntimeError where the client was closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAISettings:
+    """Where the decoder is, and how long to wait for it.
+
+    Attributes:
+        url: Base address; ``/v1`` is added where it has no path.
+        model: The model's name there; None takes the first one that the server lists.
+        api_key: Sent as a bearer token; never logged.
+        frame_tokens: Estimate of the vision tokens of one frame there.
+        window_tokens: Vision tokens one question may have; with ``frame_tokens`` it bounds the frames sent.
+        connect_timeout_us: For one connection attempt.
+        first_byte_timeout_us: From the request to the first byte of the answer; slow machines read pictures slowly.
+        idle_timeout_us: Between two pieces of an answer.
+        attempts: Tries before the first token; refusals other than overload are not tried again.
+        retry_pause_us: About so long before the second try, doubled each time, with jitter.
+        retry_after_us: After a failure, so long until the address counts as worth another question.
+    """
+
+    url: str
+    model: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    frame_tokens: int = 512
+    window_tokens: int = 8_192
+    connect_timeout_us: int = 5_000_000
+    first_byte_timeout_us: int = 60_000_000
+    idle_timeout_us: int = 30_000_000
+    attempts: int = 3
+    retry_pause_us: int = 250_000
+    retry_after_us: int = 5_000_000
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("url must be an http or https address")
+        if parts.username or parts.password:
+            raise ValueError("url must hold no name and password; use api_key")
+        if self.attempts < 1 or self.frame_tokens < 1 or self.window_tokens < self.frame_tokens:
+            raise ValueError("attempts and frame_tokens must be positive, window_tokens at least one frame's")
+        if (
+            min(
+                self.connect_timeout_us, self.first_byte_timeout_us, self.idle_timeout_us, self.retry_pause_us
+            )
+            < 1
+        ):
+            raise ValueError("timeouts and pauses must be positive")
+
+
+class OpenAIDecoder:
+    """Answers prompts through a chat completions endpoint. Passes the decoders' contract.
+
+    Use it from one event loop; ``start`` only looks, it never fails.
+    """
+
+    def __init__(
+        self, settings: OpenAISettings, *, clock: Clock, jitter: random.Random | None = None
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._jitter = jitter or random.Random()
+        self._base = _base_address(settings.url)
+        self._model = settings.model
+        self._dialect = Dialect()
+        self._health = Health(failures=1, retry_after_us=settings.retry_after_us)
+        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        self._client = httpx2.AsyncClient(
+            headers=headers,
+            timeout=httpx2.Timeout(None, connect=settings.connect_timeout_us / 1e6),
+            trust_env=not _is_loopback(settings.url),  # a proxy set for the outside is of no use here
+        )
+
+    @property
+    def profile(self) -> ModelProfile:
+        settings = self._settings
+        name = self._model or urlsplit(settings.url).hostname or "openai"
+        return ModelProfile(name, Reads.JPEG, settings.frame_tokens, settings.window_tokens)
+
+    def healthy(self) -> bool:
+        """Return whether the last exchange worked, or lies so far back that another try is due."""
+        return self._health.healthy(self._clock.mono_us())
+
+    async def start(self) -> None:
+        """Look whether the server is there and, where no model was named, which one it has."""
+        try:
+            await self._find_model()
+        except (DecoderUnavailable, DecoderRefused) as error:
+            logger.warning("the decoder's address does not answer yet", extra={"why": str(error)})
+
+    async def aclose(self) -> None:
+        """Close the connections; streams under way fail. Idempotent."""
+        await self._client.aclose()
+
+    async def generate(
+        self,
+        prompt: Prompt,
+        *,
+        request_id: RequestId,  # noqa: ARG002 - the protocol's; a connection is its own handle here
+        sampling: SamplingParams,
+        priority: int = 0,  # noqa: ARG002 - OpenAI's form has no word for it
+    ) -> AsyncIterator[Delta]:
+        """Stream the answer; closing the iterator early closes the connection, which aborts the request there.
+
+        Raises:
+            DecoderUnavailable: cannot be reached, overloaded, silent, or broke off; retryable.
+            DecoderRefused: the server refused the question.
+            PromptTooLarge: the server says so, with figures.
+            NoUsableFrames: the prompt has frames, and none has a picture.
+        """
+        frames, refused = readable_frames(prompt)
+        if refused and not frames:
+            raise NoUsableFrames(len(refused), "they were stored without pictures")
+        finish: Finish | None = None
+        usage: Usage | None = None
+        async with aclosing(self._events(prompt, sampling)) as events:
+            async for event in events:
+                match event:
+                    case Text(text):
+                        yield Delta(text)
+                    case Ended(reason):
+                        finish = reason
+                    case Counted(counted):
+                        usage = replace(counted, refused=refused)
+                    case Failed(error):
+                        self._note(error)
+                        raise error
+                    case Closed():
+                        break
+        self._health.succeeded()
+        yield Delta("", finish or Finish.STOP, usage)
+
+    async def _events(self, prompt: Prompt, sampling: SamplingParams) -> AsyncGenerator[Event]:
+        """Yield what the server says, from the first attempt that gets an answer."""
+        async with AsyncExitStack() as closing:
+            response = await self._connect(prompt, sampling, closing)
+            if "json" in response.headers.get("content-type", ""):
+                for event in whole_answer(await self._body(response)):
+                    yield event
+                return
+            reader, ended = EventReader(), False
+            pieces = await closing.enter_async_context(aclosing(_bytes_of(response)))
+            while (piece := await self._next_piece(pieces, ended=ended)) is not None:
+                for event in reader.feed(piece):
+                    ended = ended or isinstance(event, Ended)
+                    yield event
+
+    async def _next_piece(self, pieces: AsyncIterator[bytes], *, ended: bool) -> bytes | None:
+        """Return the next bytes; None at the end, or where nothing follows the end of an answer soon."""
+        wait_s = _LAST_WORDS_S if ended else self._settings.idle_timeout_us / 1e6
+        try:
+            async with asyncio.timeout(wait_s):
+                return await anext(pieces, None)
+        except (TimeoutError, *_BROKEN) as error:
+            if ended:
+                return None  # all but the usage has come
+            why = (
+                f"nothing came for {wait_s:.0f} s"
+                if isinstance(error, TimeoutError)
+                else "the answer broke off"
+            )
+            raise self._note(DecoderUnavailable(why)) from None
+
+    async def _connect(
+        self, prompt: Prompt, sampling: SamplingParams, closing: AsyncExitStack
+    ) -> httpx2.Response:
+        """Return the head of an answer; try again where that may help, and only then."""
+        attempt = 1
+        failure: Failure
+        while True:
+            pause_us: int | None = None
+            try:
+                model = await self._find_model()
+                body = request_body(prompt, model=model, sampling=sampling, dialect=self._dialect)
+                response = await self._send(body, closing)
+            except DecoderUnavailable as error:
+                failure = error
+            else:
+                if response.status_code == 200:
+                    return response
+                said = _parsed(await self._body(response))
+                if adapted := adapt(self._dialect, response.status_code, message_of(said)):
+                    self._dialect = adapted  # asked in another way at once; at most once for each way
+                    continue
+                failure, pause_us = error_of(response.status_code, said), _retry_after_us(response)
+            if attempt >= self._settings.attempts or not isinstance(failure, DecoderUnavailable):
+                raise self._note(failure)
+            if pause_us is None:
+                pause_us = int(
+                    self._settings.retry_pause_us * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
+                )
+            elif pause_us > self._settings.idle_timeout_us // 6:
+                raise self._note(failure)  # asked to wait longer than anybody would
+            attempt += 1
+            await asyncio.sleep(pause_us / 1e6)
+
+    async def _send(self, body: dict[str, object], closing: AsyncExitStack) -> httpx2.Response:
+        wait_s = self._settings.first_byte_timeout_us / 1e6
+        try:
+            async with asyncio.timeout(wait_s):
+                request = self._client.stream("POST", f"{self._base}/chat/completions", json=body)
+                return await closing.enter_async_context(request)
+        except TimeoutError:
+            raise DecoderUnavailable(f"no answer within {wait_s:.0f} s") from None
+        except _BROKEN as error:
+            raise DecoderUnavailable(self._reason(error)) from None
+
+    async def _body(self, response: httpx2.Response) -> bytes:
+        """Return a body that is not a stream, bounded in size and time, without our key should it be quoted."""
+        body = b""
+        try:
+            async with (
+                asyncio.timeout(self._settings.idle_timeout_us / 1e6),
+                aclosing(_bytes_of(response)) as pieces,
+            ):
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > _MAX_BODY_BYTES:
+                        break
+        except (TimeoutError, *_BROKEN):
+            pass  # what has come says enough, or nothing does
+        key = self._settings.api_key
+        return body.replace(key.encode(), b"***") if key else body
+
+    async def _find_model(self) -> str:
+        """Return the model to ask, listed by the server where none was named."""
+        if self._model is not None:
+            return self._model
+        try:
+            async with asyncio.timeout(self._settings.connect_timeout_us / 1e6):
+                response = await self._client.get(f"{self._base}/models")
+        except TimeoutError:
+            raise DecoderUnavailable("it does not list its models in time") from None
+        except _BROKEN as error:
+            raise DecoderUnavailable(self._reason(error)) from None
+        listed = _parsed(response.content)
+        models = listed.get("data") if isinstance(listed, dict) else None
+        if response.status_code in RETRYABLE:
+            raise DecoderUnavailable(f"{response.status_code} for its list of models")
+        if response.status_code != 200 or not isinstance(models, list) or not models:
+            raise DecoderRefused(response.status_code, "it lists no model; name one")
+        self._model = str(models[0]["id"])
+        return self._model
+
+    def _reason(self, error: Exception) -> str:
+        where = urlsplit(self._base).netloc
+        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+            return f"cannot connect to {where}"
+        return f"the connection to {where} failed ({type(error).__name__})"
+
+    def _note(self, error: Failure) -> Failure:
+        """Remember failures that the next question would meet as well; return the error."""
+        lasting = isinstance(error, DecoderUnavailable) or (
+            isinstance(error, DecoderRefused) and error.status in (401, 403, 404)
+        )
+        if lasting:
+            self._health.failed(self._clock.mono_us())
+        return error
+
+
+async def _bytes_of(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    async for piece in response.aiter_bytes():
+        yield piece
+
+
+def _base_address(url: str) -> str:
+    """Return the address that paths are added to: as given, with ``/v1`` where it has no path of its own."""
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _parsed(body: bytes) -> object:
+    """Return a body as JSON, or as text where it is none."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body.decode("utf-8", "replace")
+
+
+def _retry_after_us(response: httpx2.Response) -> int | None:
+    """Return how long the server asks to wait, where it says so in seconds."""
+    said = response.headers.get("retry-after", "")
+    return int(said) * 1_000_000 if said.isdecimal() and len(said) <= 6 else None

@@ -1,0 +1,218 @@
+"""A Qwen3-VL checkpoint of random weights, small enough for any test: real shapes, real files, no sense.
+
+``build_tiny_model`` writes a Hugging Face folder (config, safetensors, byte-level tokenizer with the Qwen special
+tokens, picture processor settings, chat template) that transformers loads unchanged, in well under a second after
+its imports. ``tiny_model_folder`` is a session fixture.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SPECIAL_TOKENS = (
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|object_ref_start|>",
+    "<|object_ref_end|>",
+    "<|box_start|>",
+    "<|box_end|>",
+    "<|quad_start|>",
+    "<|quad_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|vision_pad|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+)
+PLAIN_ADDED_TOKENS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
+
+_CORPUS = (
+    "You watch a camera. A white van stopped at [14:03:05] and left at [14:03:41].",
+    "What just happened at the gate? Nothing moved in the last thirty seconds.",
+    "The person in the red coat walked from left to right, then came back at [09:10:11.5].",
+    "<|im_start|> is only text here, and so is <|image_pad|>.",
+    "刚刚发生了什么？门口没有动静。",
+)
+
+CHAT_TEMPLATE = (
+    "{%- for message in messages %}{{- '<|im_start|>' + message.role + '\\n' }}"
+    "{%- if message.content is string %}{{- message.content }}"
+    "{%- else %}{%- for part in message.content %}"
+    "{%- if part.type == 'image' %}{{- '<|vision_start|><|image_pad|><|vision_end|>' }}"
+    "{%- else %}{{- part.text }}{%- endif %}{%- endfor %}{%- endif %}"
+    "{{- '<|im_end|>\\n' }}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TinyShape:
+    """Sizes of the model; the defaults give about half a million weights.
+
+    Attributes:
+        spread: Standard deviation of the random weights as a multiple of 1/sqrt(fan-in); above 1 the model has
+            strong opinions, so that equal computations give equal tokens whatever the rounding.
+    """
+
+    text_width: int = 64
+    text_layers: int = 3
+    text_heads: int = 4
+    kv_heads: int = 2
+    vision_width: int = 48
+    vision_layers: int = 3
+    vision_heads: int = 2
+    context_tokens: int = 8_192
+    spread: float = 1.5
+
+
+TINY = TinyShape()
+SMALL = TinyShape(
+    text_width=256, text_layers=4, text_heads=8, kv_heads=2, vision_width=128, vision_layers=4, vision_heads=4
+)
+"""About 5 million weights: the size that speed is measured with."""
+
+
+def build_tiny_model(
+    folder: Path,
+    *,
+    seed: int = 0,
+    shape: TinyShape = TINY,
+    dtype: str = "float32",
+    stop_tokens: tuple[int, ...] = (),
+) -> Path:
+    """Write a checkpoint into ``folder`` (made if need be) and return it. Equal arguments give equal weights.
+
+    ``stop_tokens`` end an answer besides the usual ones, so that a test can have a random model stop.
+    """
+    import torch
+    from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = _build_tokenizer()
+    config = Qwen3VLConfig(**_config(shape, tokenizer))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = Qwen3VLForConditionalGeneration(config)
+        for name, weight in model.named_parameters():
+            if weight.dim() > 1:
+                fan_in = weight[0].numel() if "embed" not in name else 1
+                torch.nn.init.normal_(weight, std=shape.spread / fan_in**0.5)
+    model.to(getattr(torch, dtype)).save_pretrained(folder)
+    end = [tokenizer.token_to_id("<|im_end|>"), tokenizer.token_to_id("<|endoftext|>")]
+    _write_json(folder / "generation_config.json", {"do_sample": False, "eos_token_id": [*end, *stop_tokens]})
+    _write_json(folder / "preprocessor_config.json", _PROCESSOR)
+    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    _write_json(folder / "tokenizer_config.json", _TOKENIZER_CONFIG)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny checkpoint, built once per session. Also keeps torch to one thread."""
+    import torch
+
+    torch.set_num_threads(1)
+    return build_tiny_model(tmp_path_factory.mktemp("tiny-model") / "tiny-qwen3-vl")
+
+
+_PROCESSOR: dict[str, Any] = {
+    "image_processor_type": "Qwen2VLImageProcessorFast",
+    "size": {"shortest_edge": 65_536, "longest_edge": 16_777_216},
+    "patch_size": 16,
+    "temporal_patch_size": 2,
+    "merge_size": 2,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+    "processor_class": "Qwen3VLProcessor",
+}
+
+_TOKENIZER_CONFIG: dict[str, Any] = {
+    "tokenizer_class": "Qwen2Tokenizer",
+    "eos_token": "<|im_end|>",
+    "pad_token": "<|endoftext|>",
+    "unk_token": None,
+    "bos_token": None,
+    "model_max_length": 262_144,
+}
+
+
+def _build_tokenizer() -> Any:
+    from tokenizers import (
+        AddedToken,
+        Regex,
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        trainers,
+    )
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    words = Regex(r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(words, behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=360, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    tokenizer.train_from_iterator(_CORPUS, trainer)
+    tokenizer.add_special_tokens(
+        [AddedToken(text, special=True, normalized=False) for text in SPECIAL_TOKENS]
+    )
+    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in PLAIN_ADDED_TOKENS])
+    return tokenizer
+
+
+def _config(shape: TinyShape, tokenizer: Any) -> dict[str, Any]:
+    head = shape.text_width // shape.text_heads
+    part = head // 2 // 4
+    return {
+        "text_config": {
+            "vocab_size": tokenizer.get_vocab_size(),
+            "hidden_size": shape.text_width,
+            "intermediate_size": shape.text_width * 3,
+            "num_hidden_layers": shape.text_layers,
+            "num_attention_heads": shape.text_heads,
+            "num_key_value_heads": shape.kv_heads,
+            "head_dim": head,
+            "max_position_embeddings": shape.context_tokens,
+            "rope_parameters": {
+                "rope_type": "default",
+                "rope_theta": 10_000.0,
+                "mrope_section": [head // 2 - 2 * part, part, part],
+                "mrope_interleaved": True,
+            },
+        },
+        "vision_config": {
+            "depth": shape.vision_layers,
+            "hidden_size": shape.vision_width,
+            "intermediate_size": shape.vision_width * 2,
+            "num_heads": shape.vision_heads,
+            "patch_size": 16,
+            "spatial_merge_size": 2,
+            "temporal_patch_size": 2,
+            "out_hidden_size": shape.text_width,
+            "num_position_embeddings": 144,
+            "deepstack_visual_indexes": [0, 1],
+        },
+        "image_token_id": tokenizer.token_to_id("<|image_pad|>"),
+        "video_token_id": tokenizer.token_to_id("<|video_pad|>"),
+        "vision_start_token_id": tokenizer.token_to_id("<|vision_start|>"),
+        "vision_end_token_id": tokenizer.token_to_id("<|vision_end|>"),
+        "tie_word_embeddings": False,
+    }
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2))
