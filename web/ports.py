@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from core.cameras import Camera, ProbeReport, Source, StateReport
+from core.cameras import Camera, ProbeReport, Source, StateReport, Transport
 from core.channel import Channel
-from core.ids import CameraId
+from core.clock import Clock
+from core.ids import CameraId, IdSource
+from core.meter import Meter
+from featcache.window import WindowReader
 from qa.answers import Answer, Question
 
 
@@ -107,3 +110,38 @@ class Readiness(Protocol):
 
     def ready(self) -> bool:
         """Return whether questions can be answered now (degraded answers included)."""
+
+
+class SourceParser(Protocol):
+    """Makes a source of what somebody typed."""
+
+    def __call__(
+        self, url: str, *, username: str | None, password: str | None, transport: Transport, loop: bool
+    ) -> Source:
+        """Return the source, with a login inside ``url`` moved into its credentials.
+
+        Raises a ServiceError, without the password in its text, where the address cannot be read from.
+        """
+
+
+class MetricsExporter(Protocol):
+    """Writes down everything measured."""
+
+    def render(self) -> bytes:
+        """Return all metrics in the Prometheus text format 0.0.4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything the edges use of the rest of livelens."""
+
+    registry: CameraRegistry
+    window: WindowReader
+    preview: Preview
+    asker: Asker
+    readiness: Readiness
+    parse_source: SourceParser
+    exporter: MetricsExporter
+    meter: Meter
+    clock: Clock
+    ids: IdSource

@@ -1,0 +1,112 @@
+"""Questions at the edge: what REST and the WebSocket share, and the REST route, a stream of server-sent events."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import cast
+
+from fastapi import FastAPI
+from starlette.responses import Response
+
+from core.errors import ServiceError
+from core.ids import CameraId
+from qa.answers import Answer, AnswerStarted, Question
+from web import wire
+from web.accept import parse_question
+from web.access import Action, Principal, may
+from web.cameras import Caller
+from web.errors import Forbidden, ServerStopping, TooManyQuestions
+from web.ports import Ports
+from web.present import answer_message, error_message
+from web.routes import API
+from web.settings import WebSettings
+from web.streams import Places, Stopping, StreamReply
+
+
+def accept_question(form: wire.AskForm, principal: Principal, ports: Ports) -> Question:
+    """Return a question that ``principal`` may ask, under a new request id.
+
+    Raises:
+        Forbidden: about a camera that they may not ask about.
+        ServiceError: UnknownCamera from the registry, or what ``parse_question`` refuses.
+    """
+    question = parse_question(form, ports.ids.request(), received_us=ports.clock.now_us())
+    for camera_id in question.cameras:
+        _check(principal, camera_id)
+        ports.registry.get(camera_id)
+    return question
+
+
+async def answers(question: Question, principal: Principal, ports: Ports) -> AsyncGenerator[Answer]:
+    """Yield one answer's values. Closing it aborts the request.
+
+    Which camera is meant may only turn out inside (a conversation goes on with its camera), so that the
+    right to ask about it is checked again on the first value.
+    """
+    # The port promises an iterator; aclosing needs the generator that every asker is.
+    values = cast(AsyncGenerator[Answer], ports.asker.ask(question))
+    async with aclosing(values):
+        async for value in values:
+            if isinstance(value, AnswerStarted):
+                _check(principal, value.camera_id)
+            yield value
+
+
+def _check(principal: Principal, camera_id: CameraId) -> None:
+    if not may(principal, Action.ASK, camera_id):
+        raise Forbidden(f"{Action.ASK} about this camera")
+
+
+def sse(message: wire.ServerMessage) -> bytes:
+    """Return a message as one server-sent event, named by its type. JSON has no line breaks of its own."""
+    return f"event: {message.type}\nid: {message.seq}\ndata: {wire.to_json(message)}\n\n".encode()
+
+
+class AskRoute:
+    """``POST /ask``."""
+
+    def __init__(self, ports: Ports, settings: WebSettings, stopping: Stopping) -> None:
+        self._ports = ports
+        self._settings = settings
+        self._stopping = stopping
+        self._places = Places(settings.max_asks, TooManyQuestions)
+
+    def add_to(self, app: FastAPI) -> None:
+        """Put the route into ``app``."""
+        app.add_api_route(
+            f"{API}/ask",
+            self.ask,
+            methods=["POST"],
+            response_class=Response,
+            responses={
+                200: {
+                    "content": {"text/event-stream": {}},
+                    "description": "answer.started, answer.delta …, answer.done; or error",
+                }
+            },
+        )
+
+    async def ask(self, form: wire.AskForm, caller: Caller) -> Response:
+        """Answer a question as server-sent events, named like the WebSocket's messages."""
+        question = accept_question(form, caller, self._ports)
+        farewell = error_message(ServerStopping(), question.id)
+        return StreamReply(
+            self._events(question, caller),
+            media_type="text/event-stream",
+            stopping=self._stopping,
+            stall_timeout_s=self._settings.stall_timeout_s,
+            places=self._places,
+            farewell=sse(farewell),
+        )
+
+    async def _events(self, question: Question, caller: Principal) -> AsyncGenerator[bytes]:
+        seq = 0
+        async with aclosing(answers(question, caller, self._ports)) as values:
+            try:
+                async for value in values:
+                    seq += 1
+                    message = answer_message(value, question.id)
+                    yield sse(message.model_copy(update={"seq": seq}))
+            except ServiceError as error:
+                if seq == 0:
+                    raise  # nothing was sent: the reply can still be a proper problem document
+                yield sse(error_message(error, question.id).model_copy(update={"seq": seq + 1}))

@@ -1,0 +1,264 @@
+"""The gate in front of the application: whatever arrives is admitted here, or nowhere.
+
+In this order: who is it, which of our names was meant, is it in the table of routes, whose page sent it, may
+they do it, is the body small enough. Replies leave through here too, with the headers every reply has.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.clock import Clock
+from core.errors import ServiceError
+from core.ids import CameraId, parse_camera_id
+from core.meter import Meter, Metric
+from web.access import (
+    Action,
+    Authenticator,
+    Peer,
+    Principal,
+    Role,
+    host_allowed,
+    may,
+    origin_allowed,
+)
+from web.errors import (
+    BodyTimeout,
+    BodyTooLarge,
+    Forbidden,
+    ForeignOrigin,
+    HostNotAllowed,
+    KeysRequired,
+    MethodNotAllowed,
+    UnknownPath,
+)
+from web.problems import problem
+from web.routes import TABLE, WEBSOCKET, Route, find
+from web.settings import WebSettings
+
+logger = logging.getLogger(__name__)
+
+PRINCIPAL = "livelens.principal"
+"""Where the connection's scope carries the principal."""
+
+_SAFE = frozenset({"GET", "HEAD"})
+_PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "media-src 'self' blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+# The documentation page's library sets style attributes; scripts stay as strict.
+_DOCS_POLICY = _PAGE_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+_HEADERS: Mapping[bytes, bytes] = {
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"geolocation=(), payment=(), usb=()",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request that may go on. ``route`` is its row of the table."""
+
+    route: Route
+    principal: Principal
+
+
+def admit(
+    method: str,
+    path: str,
+    peer: Peer,
+    *,
+    authenticator: Authenticator,
+    settings: WebSettings,
+    table: tuple[Route, ...] = TABLE,
+) -> Admitted:
+    """Return who asks for what, or refuse. Pure.
+
+    Raises:
+        KeysRequired, HostNotAllowed, UnknownPath, MethodNotAllowed, ForeignOrigin, Forbidden,
+        InvalidCameraId: why it goes no further.
+    """
+    found = find(method, path, table)
+    principal = authenticator.principal(peer)
+    if principal.role is Role.NOBODY and (isinstance(found, tuple) or found.route.action != Action.HEALTH):
+        raise KeysRequired
+    host = peer.headers.get("host")
+    any_host = not isinstance(found, tuple) and found.route.any_host
+    if not any_host and not host_allowed(host, settings.allowed_hosts):
+        raise HostNotAllowed
+    if isinstance(found, tuple):
+        raise MethodNotAllowed(found) if found else UnknownPath
+    if method not in _SAFE and not origin_allowed(peer.headers.get("origin"), host, settings.allowed_origins):
+        raise ForeignOrigin
+    camera_id = _camera_id(found.values)
+    if not may(principal, found.route.action, camera_id):
+        raise Forbidden(found.route.action)
+    return Admitted(found.route, principal)
+
+
+def _camera_id(values: Mapping[str, str]) -> CameraId | None:
+    return parse_camera_id(values["camera_id"]) if "camera_id" in values else None
+
+
+class Gate:
+    """An ASGI application around another one."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        authenticator: Authenticator,
+        settings: WebSettings,
+        meter: Meter,
+        clock: Clock,
+    ) -> None:
+        self._app = app
+        self._authenticator = authenticator
+        self._settings = settings
+        self._meter = meter
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began_us = self._clock.mono_us()
+        reply = _Reply(send, scope, self._clock)
+        admitted: Admitted | None = None
+        try:
+            admitted = self._admit(scope["method"], scope)
+            whole = await self._whole_body(scope, receive)
+            inner = {**scope, PRINCIPAL: admitted.principal}
+            if scope["method"] == "HEAD":
+                inner["method"] = "GET"
+            await self._app(inner, whole, reply.send)
+        except ServiceError as error:
+            await reply.refuse(error, receive)
+        except Exception:
+            # The request edge: whatever it was, the server goes on and the log has the traceback.
+            logger.exception("request failed", extra={"path": scope["path"]})
+            await reply.refuse(ServiceError(), receive)
+        finally:
+            self._measure(admitted, scope["method"], reply, began_us)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            admitted = self._admit(WEBSOCKET, scope)
+        except ServiceError as error:
+            await refuse_handshake(error, scope, send)
+            return
+        await self._app({**scope, PRINCIPAL: admitted.principal}, receive, send)
+
+    def _admit(self, method: str, scope: Scope) -> Admitted:
+        client = scope.get("client")
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        return admit(
+            method,
+            scope["path"],
+            Peer(client[0] if client else None, headers),
+            authenticator=self._authenticator,
+            settings=self._settings,
+        )
+
+    async def _whole_body(self, scope: Scope, receive: Receive) -> Receive:
+        """Read the body, at most so much of it, before anybody parses; return a ``receive`` that repeats it."""
+        if scope["method"] in _SAFE:
+            return receive
+        limit = self._settings.max_body_bytes
+        body = bytearray()
+        more = True
+        seen_bytes = 0
+        try:
+            async with asyncio.timeout(self._settings.body_timeout_s):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return _Repeat(message, receive)
+                    chunk = message.get("body", b"")
+                    more = message.get("more_body", False)
+                    seen_bytes += len(chunk)
+                    if seen_bytes <= limit:
+                        body += chunk
+                    elif seen_bytes > self._settings.refused_message_bytes:
+                        break
+                    # Else the rest is read and dropped: a client cut off while it sends never reads the reply.
+        except TimeoutError:
+            raise BodyTimeout from None
+        if seen_bytes > limit:
+            raise BodyTooLarge(limit)
+        return _Repeat({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+
+    def _measure(self, admitted: Admitted | None, method: str, reply: "_Reply", began_us: int) -> None:
+        route = admitted.route.path if admitted else "refused"
+        known = method if method in {"GET", "HEAD", "POST", "PATCH", "DELETE"} else "other"
+        self._meter.count(Metric.HTTP_REQUESTS, route=route, method=known, status=str(reply.status))
+        endless = admitted is not None and admitted.route.endless and reply.status != 0
+        ended_us = reply.began_us if endless else self._clock.mono_us()
+        seconds = (ended_us - began_us) / 1e6
+        self._meter.observe(Metric.HTTP_SECONDS, seconds, route=route)
+
+
+class _Repeat:
+    """A ``receive`` that gives one message first."""
+
+    def __init__(self, first: Message, receive: Receive) -> None:
+        self._first: Message | None = first
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        return await self._receive()
+
+
+class _Reply:
+    """A ``send`` that adds our headers, and leaves the body out where only the head was asked for."""
+
+    def __init__(self, send: Send, scope: Scope, clock: Clock) -> None:
+        self._send = send
+        self._scope = scope
+        self._clock = clock
+        self.status = 0
+        self.began_us = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.began_us = self._clock.mono_us()
+            docs = self._scope["path"].startswith("/docs")
+            names = {name.lower() for name, _ in message.get("headers", ())}
+            ours = {**_HEADERS, b"content-security-policy": (_DOCS_POLICY if docs else _PAGE_POLICY).encode()}
+            added = [(name, value) for name, value in ours.items() if name not in names]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        elif message["type"] == "http.response.body" and self._scope["method"] == "HEAD":
+            message = {**message, "body": b""}
+        await self._send(message)
+
+    async def refuse(self, error: ServiceError, receive: Receive) -> None:
+        """Answer with a problem, unless an answer has begun."""
+        if self.status == 0:
+            await problem(error)(self._scope, receive, self.send)
+
+
+async def refuse_handshake(error: ServiceError, scope: Scope, send: Send) -> None:
+    """Refuse a WebSocket before it opens: with a problem document where the server can, else with a bare 403."""
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    reply = problem(error)
+    headers = [(name, value) for name, value in reply.raw_headers if name != b"content-length"]
+    await send({"type": "websocket.http.response.start", "status": reply.status_code, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": reply.body, "more_body": False})

@@ -1,0 +1,121 @@
+"""Errors as replies: RFC 9457 problem documents, one for every failure that a client can meet."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic_core import ErrorDetails
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from core.errors import ErrorKind, ServiceError
+from web import wire
+from web.accept import faults
+from web.errors import (
+    BodyTooLarge,
+    InvalidRequest,
+    MalformedJson,
+    MethodNotAllowed,
+    UnknownPath,
+)
+from web.present import error_text
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUS_OF_KIND: Mapping[ErrorKind, HTTPStatus] = {
+    ErrorKind.INVALID: HTTPStatus.UNPROCESSABLE_ENTITY,
+    ErrorKind.DENIED: HTTPStatus.FORBIDDEN,
+    ErrorKind.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    ErrorKind.CONFLICT: HTTPStatus.CONFLICT,
+    ErrorKind.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    ErrorKind.OVERLOADED: HTTPStatus.SERVICE_UNAVAILABLE,
+    ErrorKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+    ErrorKind.INTERNAL: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+_STATUS_OF_CODE: Mapping[str, HTTPStatus] = {
+    "malformed_json": HTTPStatus.BAD_REQUEST,
+    "subprotocol_required": HTTPStatus.BAD_REQUEST,
+    "method_not_allowed": HTTPStatus.METHOD_NOT_ALLOWED,
+    "body_timeout": HTTPStatus.REQUEST_TIMEOUT,
+}
+_RETRY_AFTER_S = 1
+
+
+def status_of(error: type[ServiceError] | ServiceError) -> HTTPStatus:
+    """Return the HTTP status of an error, by its code where HTTP has a word of its own, else by its kind."""
+    return _STATUS_OF_CODE.get(error.code, _STATUS_OF_KIND[error.kind])
+
+
+def problem(error: ServiceError) -> Response:
+    """Return the reply that tells a client of ``error``."""
+    status = status_of(error)
+    listed = error.faults if isinstance(error, InvalidRequest) else ()
+    view = wire.ProblemView(
+        type=f"urn:livelens:error:{error.code}",
+        title=status.phrase,
+        status=status.value,
+        detail=error_text(error),
+        code=error.code,
+        retryable=error.retryable,
+        errors=[wire.FaultView(field=field, message=why) for field, why in listed] or None,
+    )
+    headers = {"Cache-Control": "no-store"}
+    if error.retryable:
+        headers["Retry-After"] = str(_RETRY_AFTER_S)
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = ", ".join(error.allowed)
+    return Response(
+        view.model_dump_json(exclude_none=True), status.value, headers=headers, media_type=MEDIA_TYPE
+    )
+
+
+def validation_error(details: list[ErrorDetails]) -> ServiceError:
+    """Return what a client is told of a body or query that does not fit its form."""
+    if any(detail["type"] == "json_invalid" for detail in details):
+        return MalformedJson()
+    # The first element of each place says "body" or "query", which the client knows.
+    return InvalidRequest(faults(details, skip=1))
+
+
+def install(app: FastAPI) -> None:
+    """Make ``app`` answer every error with a problem document."""
+    app.add_exception_handler(ServiceError, _on_service_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(Exception, _on_unexpected)
+
+
+async def _on_service_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServiceError)
+    if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.warning("request refused", extra={"code": error.code, "reason": str(error)})
+    return problem(error)
+
+
+async def _on_validation_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return problem(validation_error(list(error.errors())))
+
+
+async def _on_http_exception(_request: Request, error: Exception) -> Response:
+    """Answer what the framework raises by itself; all but a missing file is caught earlier by the gate."""
+    assert isinstance(error, HTTPException)
+    match error.status_code:
+        case 404:
+            return problem(UnknownPath())
+        case 405:
+            return problem(MethodNotAllowed(("GET", "HEAD")))
+        case 413:
+            return problem(BodyTooLarge(0))
+        case status if status < 500:
+            return problem(InvalidRequest())
+        case _:
+            return problem(ServiceError())
+
+
+async def _on_unexpected(_request: Request, _error: Exception) -> Response:
+    return problem(ServiceError())  # the gate logs it
