@@ -1,0 +1,57 @@
+/** The words of an answer. What is there already is never replaced while more arrive, so that nothing jumps. */
+
+import { h, setText } from "../dom.js";
+
+/** @typedef {import("../answer.js").Piece} Piece */
+
+export class AnswerText {
+  /** @type {Piece[]} */ #drawn = [];
+  #actions;
+
+  /** @param {import("../actions.js").Actions} actions */
+  constructor(actions) {
+    this.#actions = actions;
+    this.element = h("p.words", { hidden: true });
+  }
+
+  /** @param {Piece[]} wanted @param {import("../state.js").Turn} turn @param {import("../i18n.js").Say} say */
+  draw(wanted, turn, say) {
+    const { element } = this;
+    wanted.forEach((piece, i) => {
+      const old = this.#drawn[i];
+      const node = element.childNodes[i];
+      if (old && same(old, piece)) return;
+      if (old?.kind === "text" && piece.kind === "text") setText(node, piece.text);
+      else if (old) element.replaceChild(this.#make(piece, turn, say), node);
+      else element.append(this.#make(piece, turn, say));
+    });
+    while (element.childNodes.length > wanted.length) element.lastChild?.remove();
+    this.#drawn = wanted;
+    element.hidden = wanted.length === 0;
+    element.classList.toggle("arriving", turn.phase === "answering");
+  }
+
+  /** @param {Piece} piece @param {import("../state.js").Turn} turn @param {import("../i18n.js").Say} say */
+  #make(piece, turn, say) {
+    if (piece.kind === "text") return document.createTextNode(piece.text);
+    if (piece.kind === "unverified") return h("span.unverified", { title: say("turn.unverified") }, piece.text);
+    const moment = { camera: turn.camera ?? "", t_us: piece.t_us };
+    const link = h(
+      "a.moment",
+      {
+        href: `#${moment.camera}/${moment.t_us}`,
+        onmouseenter: () => this.#actions.hint(moment),
+        onmouseleave: () => this.#actions.hint(null),
+        onfocus: () => this.#actions.hint(moment),
+        onblur: () => this.#actions.hint(null),
+      },
+      piece.text,
+    );
+    link.dataset.moment = `${moment.camera}/${moment.t_us}`;
+    return link;
+  }
+}
+
+/** @param {Piece} a @param {Piece} b */
+const same = (a, b) =>
+  a.kind === b.kind && a.text === b.text && (a.kind !== "moment" || b.kind !== "moment" || a.t_us === b.t_us);

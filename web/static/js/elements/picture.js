@@ -1,0 +1,152 @@
+/**
+ * The big picture: live, or one moment. The moment stays until the first live picture is there, so that going
+ * back never shows an empty frame. The stream is given up while the page is hidden or a moment is shown.
+ */
+
+import { Part, h, setText, show } from "../dom.js";
+import { speaker } from "../i18n.js";
+import { draw } from "../icons.js";
+import { focusedCamera, zoneOf } from "../state.js";
+import { clockTime, parseTime } from "../time.js";
+import { nearest } from "../timeline/data.js";
+import { ago } from "../words/ago.js";
+import { sentenceFor } from "../actions.js";
+
+const RETRY_MS = 3000;
+
+export class Picture extends Part {
+  #streamKey = "";
+  #stillKey = "";
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ #retry;
+  #retries = 0;
+
+  build() {
+    const { actions, store } = this.app;
+    this.live = h("img.live", { alt: "", hidden: true });
+    this.still = h("img.still", { alt: "", hidden: true });
+    this.nothing = h("p.nothing", { hidden: true });
+    this.back = h(
+      "button.back",
+      { type: "button", hidden: true, onclick: () => actions.pin(null) },
+      draw("play"),
+      h("span", { "data-t": "picture.back" }),
+    );
+    this.hold = h(
+      "button.hold",
+      {
+        type: "button",
+        "data-t-aria-label": "picture.hold",
+        "data-t-title": "picture.hold",
+        onclick: () => {
+          const { focus, timeline } = store.get();
+          const newest = timeline && nearest(timeline.samples, this.app.clock.now());
+          if (newest) actions.pin({ camera: focus, t_us: newest.t_us });
+        },
+      },
+      draw("hold"),
+    );
+    this.live.addEventListener("load", () => this.#liveArrived());
+    this.live.addEventListener("error", () => this.#liveFailed());
+    this.still.addEventListener("load", () => this.classList.remove("gone"));
+    this.still.addEventListener("error", () => this.#stillFailed());
+    this.append(this.live, this.still, this.nothing, this.back, this.hold);
+    document.addEventListener("visibilitychange", () => this.render(store.get(), {}));
+  }
+
+  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  render(state, before) {
+    const camera = focusedCamera(state);
+    if (!camera) {
+      this.#stream("");
+      return;
+    }
+    const watched = ["cameras", "focus", "pin", "link", "language"];
+    if (watched.every((key) => /** @type {any} */ (state)[key] === /** @type {any} */ (before)[key])) return;
+    const { width_px, height_px } = camera.state;
+    this.style.setProperty("--shape", width_px && height_px ? `${width_px} / ${height_px}` : "16 / 9");
+    const online = camera.state.state === "online";
+    const watching = online && !state.pin && !document.hidden && state.link.status === "open";
+    const seen_us = parseTime(camera.state.last_frame_at);
+    if (before.focus !== undefined && before.focus !== state.focus) this.#forget();
+    this.#stream(watching ? `${camera.id} ${this.#retries}` : "");
+    if (state.pin) this.#show(`${camera.id}/${state.pin.t_us}`, this.app.api.frameUrl(camera.id, state.pin.t_us));
+    else if (!online) this.#show(`${camera.id}/last ${seen_us}`, `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`);
+    else if (!this.#stillKey) this.#show(`${camera.id}/first`, `${this.app.api.latestUrl(camera.id)}?at=${Date.now()}`);
+    this.classList.toggle("pinned", !!state.pin);
+    this.classList.toggle("away", !online && !state.pin);
+    show(this.back, !!state.pin);
+    show(this.hold, !state.pin && online);
+    this.#describe(state, camera, seen_us);
+  }
+
+  /** @param {import("../state.js").State} state @param {any} camera @param {number | null} seen_us */
+  #describe(state, camera, seen_us) {
+    const say = speaker(state.language);
+    const name = camera.name || camera.id;
+    const time = state.pin ? clockTime(state.pin.t_us, zoneOf(state)) : "";
+    this.live.alt = say("picture.live", { name });
+    this.still.alt = state.pin ? say("picture.moment", { name, time }) : say("picture.live", { name });
+    if (state.pin) {
+      setText(this.nothing, say("picture.gone", { time }));
+    } else {
+      const last = seen_us ? say("picture.last", { ago: ago(say, this.app.clock.now() - seen_us) }) : say("picture.nothing");
+      const why = camera.state.code ? sentenceFor(state.language, camera.state.code, camera.state.message) : "";
+      setText(this.nothing, [last, why].filter(Boolean).join(". "));
+    }
+    show(this.nothing, this.classList.contains("gone") || this.classList.contains("away"));
+  }
+
+  /** @param {string} key which stream to show; "" for none */
+  #stream(key) {
+    if (key === this.#streamKey) return;
+    this.#streamKey = key;
+    clearTimeout(this.#retry);
+    if (key) this.live.src = `${this.app.api.previewUrl(key.split(" ")[0])}?at=${Date.now()}`;
+    else {
+      this.live.removeAttribute("src"); // ends the request
+      this.live.hidden = true;
+    }
+  }
+
+  /** @param {string} key @param {string} url */
+  #show(key, url) {
+    if (key === this.#stillKey) return;
+    this.#stillKey = key;
+    this.still.hidden = false;
+    this.still.src = url;
+  }
+
+  #forget() {
+    this.#stillKey = "";
+    this.live.hidden = true;
+    this.still.hidden = true;
+    this.classList.remove("gone");
+  }
+
+  #liveArrived() {
+    this.live.hidden = false;
+    this.classList.remove("gone");
+    show(this.nothing, false);
+    if (!this.app.store.get().pin) {
+      this.still.hidden = true;
+      this.#stillKey = `${this.app.store.get().focus}/live`;
+    }
+  }
+
+  #liveFailed() {
+    if (!this.#streamKey) return;
+    this.live.hidden = true;
+    this.#retry = setTimeout(() => {
+      this.#retries++;
+      this.render(this.app.store.get(), {});
+    }, RETRY_MS);
+  }
+
+  #stillFailed() {
+    this.still.hidden = true;
+    const state = this.app.store.get();
+    this.classList.toggle("gone", this.live.hidden);
+    show(this.nothing, this.live.hidden);
+    if (!state.pin) this.#stillKey = "none";
+  }
+}

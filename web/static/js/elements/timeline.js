@@ -1,0 +1,322 @@
+/**
+ * The timeline: hover looks, click holds a moment, dragging chooses a span for the next question, arrow keys
+ * step through samples. For assistive technology it is a slider over the samples.
+ */
+
+import { Part, h, setText, show } from "../dom.js";
+import { speaker } from "../i18n.js";
+import { RANGES_S, focusedCamera, shadedSpan, zoneOf } from "../state.js";
+import { clockSpan, clockTime, zoneOffset } from "../time.js";
+import { countBefore, factAt, nearest, step } from "../timeline/data.js";
+import { lanesFor, paint } from "../timeline/paint.js";
+import { timeAt, xOf } from "../timeline/scale.js";
+import { gapReason, gapSentence, keepReason } from "../words/facts.js";
+import { Peek } from "./peek.js";
+
+const DRAG_PX = 5;
+const NEAR_PX = 14;
+const END_PX = 6;
+const LANES = ["motion", "tracks", "samples", "kept"];
+
+export class TimelineView extends Part {
+  /** @type {{from_us: number, to_us: number} | null} */ #dragged = null;
+  /** @type {{x: number, t_us: number, pointer: number} | null} */ #pressed = null;
+  /** @type {number | null} the pointer's time */ #pointer_us = null;
+  #drawnAt_ms = 0;
+  #frame = 0;
+
+  build() {
+    this.canvas = h("canvas");
+    this.surface = h("div.timeline-surface", { tabIndex: 0, role: "slider", "aria-describedby": "timeline-help" }, this.canvas);
+    this.peek = new Peek();
+    this.labels = h("div.lanes", { "aria-hidden": "true" }, ...LANES.map((lane) => h("span", { "data-t": `timeline.${lane}` })));
+    this.ranges = h("div.ranges", { role: "group", "data-t-aria-label": "timeline.range" }, ...RANGES_S.map((range_s) => this.#rangeButton(range_s)));
+    this.zone = h("span.zone");
+    this.summary = h("span.summary");
+    this.append(
+      h("div.timeline-head", {}, this.summary, this.zone, this.ranges),
+      h("div.timeline-body", {}, this.labels, this.surface, this.peek.element),
+      h("p.unseen", { id: "timeline-help", "data-t": "timeline.help" }),
+    );
+    this.#listen();
+    new ResizeObserver(() => this.#soon()).observe(this.surface);
+    setInterval(() => this.#tick(), 100);
+  }
+
+  /** @param {number} range_s */
+  #rangeButton(range_s) {
+    return h("button", { type: "button", "data-range": String(range_s), onclick: () => this.app.actions.setRange(range_s) });
+  }
+
+  #listen() {
+    const { surface } = this;
+    surface.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => this.#press(event));
+    surface.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => this.#move(event));
+    surface.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => this.#release(event));
+    surface.addEventListener("pointercancel", () => this.#letGo());
+    surface.addEventListener("pointerleave", () => this.#leave());
+    surface.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.#key(event));
+  }
+
+  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  render(state, before) {
+    const say = speaker(state.language);
+    if (state.language !== before.language || state.range_s !== before.range_s) {
+      for (const button of this.ranges.children) {
+        const range_s = Number(button.dataset.range);
+        setText(button, say("timeline.minutes", { n: range_s / 60 }));
+        button.setAttribute("aria-pressed", String(range_s === state.range_s));
+      }
+    }
+    const { timeline } = state;
+    const camera = focusedCamera(state);
+    if (timeline !== before.timeline || state.language !== before.language || state.timelineError !== before.timelineError) {
+      setText(this.summary, this.#summary(say, state));
+      setText(this.zone, timeline ? `${timeline.zone} ${zoneOffset(timeline.now_us, timeline.zone)}` : "");
+      this.surface.dataset.samples = String(timeline?.samples.length ?? "");
+      this.surface.dataset.gaps = String(timeline?.gaps.length ?? "");
+    }
+    if (camera) this.surface.setAttribute("aria-label", say("timeline.label", { name: camera.name || camera.id }));
+    this.#describe(say, state);
+    this.#soon();
+  }
+
+  /** @param {import("../i18n.js").Say} say @param {import("../state.js").State} state */
+  #summary(say, { timeline, timelineError }) {
+    if (!timeline) return timelineError ? say("timeline.failed", { why: timelineError }) : say("timeline.loading");
+    const { samples, gaps, tracks } = timeline;
+    return say("timeline.summary", { samples: samples.length, gaps: gaps.length, tracks: tracks.length });
+  }
+
+  /** What a screen reader says of the slider. @param {import("../i18n.js").Say} say @param {import("../state.js").State} state */
+  #describe(say, { timeline, pin, window, ...state }) {
+    const samples = timeline?.samples ?? [];
+    const zone = timeline?.zone ?? "UTC";
+    const at = pin ? countBefore(samples, pin.t_us) : samples.length;
+    const sample = pin && nearest(samples, pin.t_us, 0);
+    const text = !pin
+      ? say("timeline.live")
+      : sample
+        ? say("timeline.at", { time: clockTime(pin.t_us, zone), reason: keepReason(say, sample.reason) })
+        : clockTime(pin.t_us, zone);
+    const span = window && "from_us" in window ? `, ${clockSpan(window, zone)}` : "";
+    const { surface } = this;
+    surface.setAttribute("aria-valuemin", "0");
+    surface.setAttribute("aria-valuemax", String(samples.length));
+    surface.setAttribute("aria-valuenow", String(at));
+    surface.setAttribute("aria-valuetext", text + span);
+  }
+
+  /** The picture moves with the time: as often as a pixel passes, more seldom for who wants less motion. */
+  #tick() {
+    const { timeline, range_s } = this.app.store.get();
+    if (!timeline || document.hidden || this.hidden) return;
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const pixel_ms = (range_s * 1000) / Math.max(1, this.surface.clientWidth);
+    if (Date.now() - this.#drawnAt_ms >= Math.max(still ? 1000 : 100, pixel_ms)) this.#soon();
+  }
+
+  #soon() {
+    if (!this.#frame) this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+
+  /** @returns {import("../timeline/scale.js").Scale} the newest end stands at now, a hand's breadth before the edge */
+  #scale() {
+    const { range_s } = this.app.store.get();
+    const now_us = this.app.clock.now();
+    const width_px = Math.max(1, this.surface.clientWidth);
+    const whole_us = range_s * 1e6 * (width_px / Math.max(1, width_px - END_PX));
+    return { from_us: now_us - range_s * 1e6, to_us: now_us - range_s * 1e6 + whole_us, width_px };
+  }
+
+  #draw() {
+    this.#frame = 0;
+    this.#drawnAt_ms = Date.now();
+    const state = this.app.store.get();
+    const { clientWidth: width, clientHeight: height } = this.surface;
+    const ctx = this.canvas.getContext("2d");
+    if (!ctx || !width || !height) return;
+    const ratio = devicePixelRatio || 1;
+    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const lanes = lanesFor(height);
+    this.#placeLabels(lanes);
+    if (!state.timeline) {
+      ctx.clearRect(0, 0, width, height);
+      return;
+    }
+    const scale = this.#scale();
+    const hint = this.#hinted(state, scale);
+    paint(ctx, { ...this.#scene(state), scale, lanes, hint_us: hint });
+    this.#look(state, scale, hint);
+  }
+
+  /** @param {import("../state.js").State} state */
+  #scene(state) {
+    const say = speaker(state.language);
+    const chosen = this.#dragged ?? (state.window && "from_us" in state.window ? state.window : null);
+    return {
+      timeline: /** @type {import("../api.js").Timeline} */ (state.timeline),
+      palette: palette(this),
+      zone: zoneOf(state),
+      now_us: this.app.clock.now(),
+      shaded: shadedSpan(state),
+      chosen,
+      pin_us: state.pin?.t_us ?? null,
+      words: {
+        now: say("timeline.now"),
+        evicted: say("timeline.evicted"),
+        gap: (/** @type {import("../api.js").Gap} */ gap) => gapReason(say, gap.reason),
+      },
+    };
+  }
+
+  /** @param {import("../state.js").State} state @param {import("../timeline/scale.js").Scale} scale @returns {number | null} */
+  #hinted(state, scale) {
+    if (this.#dragged) return null;
+    if (this.#pointer_us !== null) return this.#sampleAt(this.#pointer_us, scale)?.t_us ?? null;
+    return state.hint && state.hint.camera === state.focus ? state.hint.t_us : null;
+  }
+
+  /** @param {number} t_us @param {import("../timeline/scale.js").Scale} scale */
+  #sampleAt(t_us, scale) {
+    const near_us = (NEAR_PX / scale.width_px) * (scale.to_us - scale.from_us);
+    return nearest(this.app.store.get().timeline?.samples ?? [], t_us, Math.max(near_us, 2_100_000));
+  }
+
+  /** Show what is under the pointer, or the moment that is pointed at elsewhere. @param {import("../state.js").State} state @param {import("../timeline/scale.js").Scale} scale @param {number | null} hint_us */
+  #look(state, scale, hint_us) {
+    const at_us = this.#pointer_us ?? hint_us;
+    const timeline = state.timeline;
+    if (at_us === null || !timeline || !state.focus) {
+      this.peek.hide();
+      return;
+    }
+    const say = speaker(state.language);
+    const zone = zoneOf(state);
+    if (this.#dragged) {
+      const seconds = Math.round((this.#dragged.to_us - this.#dragged.from_us) / 1e6);
+      this.peek.show({ x_px: xOf(scale, at_us), title: `${clockSpan(this.#dragged, zone)} · ${seconds} s`, lines: [], picture: null });
+      return;
+    }
+    const fact = factAt(timeline, at_us);
+    const blank = fact?.kind === "gap" || fact?.kind === "evicted";
+    const moment_us = hint_us ?? at_us;
+    this.peek.show({
+      x_px: xOf(scale, moment_us),
+      title: clockTime(moment_us, zone, { tenths: state.range_s <= 60 }),
+      lines: this.peek.sentences(say, fact, hint_us === null && !blank, zone, gapSentence),
+      picture: hint_us !== null && !blank ? this.app.api.frameUrl(state.focus, hint_us) : null,
+    });
+  }
+
+  /** @param {import("../timeline/paint.js").Lanes} lanes */
+  #placeLabels(lanes) {
+    const middles = [lanes.motion, lanes.tracks, lanes.samples, [lanes.kept, lanes.kept + 2]];
+    middles.forEach(([top, bottom], i) => {
+      this.labels.children[i].style.insetBlockStart = `${(top + bottom) / 2}px`;
+    });
+    show(this.labels, !lanes.compact);
+  }
+
+  /** @param {PointerEvent} event */
+  #time(event) {
+    const box = this.surface.getBoundingClientRect();
+    return timeAt(this.#scale(), Math.min(box.width, Math.max(0, event.clientX - box.left)));
+  }
+
+  /** @param {PointerEvent} event */
+  #press(event) {
+    if (event.button !== 0) return;
+    this.surface.setPointerCapture(event.pointerId);
+    this.#pressed = { x: event.clientX, t_us: this.#time(event), pointer: event.pointerId };
+    this.classList.add("grown");
+  }
+
+  /** @param {PointerEvent} event */
+  #move(event) {
+    const t_us = this.#time(event);
+    this.#pointer_us = t_us;
+    if (this.#pressed && (this.#dragged || Math.abs(event.clientX - this.#pressed.x) >= DRAG_PX)) {
+      const from_us = Math.min(t_us, this.#pressed.t_us);
+      const to_us = Math.min(Math.max(t_us, this.#pressed.t_us), this.app.clock.now());
+      this.#dragged = to_us - from_us >= 1_000_000 ? { from_us, to_us } : { from_us, to_us: from_us + 1_000_000 };
+    }
+    this.#soon();
+  }
+
+  /** @param {PointerEvent} event */
+  #release(event) {
+    const { actions, store } = this.app;
+    const { focus } = store.get();
+    if (this.#dragged) actions.chooseWindow(this.#dragged);
+    else if (this.#pressed && focus) {
+      const sample = this.#sampleAt(this.#time(event), this.#scale());
+      if (sample) actions.pin({ camera: focus, t_us: sample.t_us });
+    }
+    this.#letGo();
+    if (event.pointerType === "touch") this.#leave();
+  }
+
+  #letGo() {
+    this.#pressed = null;
+    this.#dragged = null;
+    this.#soon();
+  }
+
+  #leave() {
+    if (this.#pressed) return;
+    this.#pointer_us = null;
+    this.#soon();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const { actions, store } = this.app;
+    const { focus, timeline, pin, window } = store.get();
+    if (!focus || !timeline) return;
+    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
+    if (event.key === "Escape" && (this.#dragged || window)) {
+      this.#letGo();
+      actions.chooseWindow(null);
+    } else if (event.key === "Escape" || event.key === "End") actions.pin(null);
+    else if (event.key === "Home") this.#go(step(timeline.samples, timeline.samples[0]?.t_us ?? null, 0), false);
+    else if (steps) this.#go(step(timeline.samples, pin?.t_us ?? null, steps), event.shiftKey);
+    else return;
+    event.preventDefault();
+  }
+
+  /** @param {import("../api.js").Sample | null} sample null is live @param {boolean} choosing */
+  #go(sample, choosing) {
+    const { actions, store } = this.app;
+    const { focus, pin, window, timeline } = store.get();
+    const to_us = sample?.t_us ?? timeline.to_us;
+    if (choosing) {
+      const from_us = pin?.t_us ?? timeline.to_us;
+      const chosen = window && "from_us" in window ? window : null;
+      const fixed_us = chosen ? (chosen.from_us === from_us ? chosen.to_us : chosen.from_us) : from_us;
+      if (fixed_us !== to_us) actions.chooseWindow({ from_us: Math.min(fixed_us, to_us), to_us: Math.max(fixed_us, to_us) });
+    }
+    actions.pin(sample ? { camera: focus, t_us: sample.t_us } : null);
+  }
+}
+
+/** @param {HTMLElement} element @returns {import("../timeline/paint.js").Palette} the colours of the theme in force */
+function palette(element) {
+  const style = getComputedStyle(element);
+  const value = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  return {
+    text: value("--text"),
+    soft: value("--soft"),
+    faint: value("--faint"),
+    hairline: value("--hairline"),
+    accent: value("--accent"),
+    warning: value("--warning"),
+    surface: value("--surface"),
+    sunk: value("--sunk"),
+    font: `11px ${style.fontFamily}`,
+  };
+}

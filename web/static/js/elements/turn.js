@@ -1,0 +1,192 @@
+/** One question and its answer: words as they come, then the evidence, then the facts in one quiet line. */
+
+import { sentenceFor } from "../actions.js";
+import { countWords, evidence, pieces, secondsOf } from "../answer.js";
+import { Part, h, keyed, setText, show } from "../dom.js";
+import { speaker } from "../i18n.js";
+import { isRunning, sameMoment, zoneOf } from "../state.js";
+import { clockSpan, clockTime } from "../time.js";
+import { gapReason } from "../words/facts.js";
+import { AnswerText } from "./answer-text.js";
+import { windowWord } from "./ask-box.js";
+
+const FIRST_ROW = 4;
+
+export class TurnView extends Part {
+  /** @type {import("../state.js").Turn | null} */ #turn = null;
+  #all = false;
+
+  build() {
+    const { actions } = this.app;
+    this.question = h("h3.question");
+    this.about = h("span.about");
+    this.stop = h("button.quiet", { type: "button", "data-t": "ask.stop", onclick: () => this.#turn && actions.stop(this.#turn.id) });
+    this.words = new AnswerText(actions);
+    this.waiting = h("p.waiting");
+    this.strip = h("div.strip", { role: "list" });
+    this.facts = h("p.facts");
+    this.used = h("p.facts");
+    this.notice = h("p.notice");
+    this.problem = h("p.problem");
+    this.again = h("button.quiet", { type: "button", "data-t": "turn.again", onclick: () => this.#again() });
+    this.append(
+      h("div.turn-head", {}, this.question, h("div.turn-meta", {}, this.about, this.stop)),
+      this.words.element,
+      this.waiting,
+      this.strip,
+      this.facts,
+      this.used,
+      this.notice,
+      h("div.turn-problem", {}, this.problem, this.again),
+    );
+    this.setAttribute("role", "article");
+  }
+
+  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  render(state, before) {
+    if (this.#turn && state.language !== before.language) this.draw(this.#turn, state);
+    if (!sameMoment(state.hint, before.hint ?? null) || !sameMoment(state.pin, before.pin ?? null)) this.#light(state);
+  }
+
+  /** @param {import("../state.js").Turn} turn @param {import("../state.js").State} state */
+  draw(turn, state) {
+    const translated = this.stop.textContent === speaker(state.language)("ask.stop");
+    if (turn === this.#turn && translated && this.dataset.language === state.language) return;
+    this.#turn = turn;
+    this.dataset.language = state.language;
+    this.dataset.phase = turn.phase;
+    const say = speaker(state.language);
+    const zone = turn.zone ?? zoneOf(state);
+    setText(this.stop, say("ask.stop"));
+    setText(this.again, say("turn.again"));
+    setText(this.question, turn.text);
+    setText(this.about, this.#about(say, turn, state, zone));
+    show(this.stop, isRunning(turn));
+    this.words.draw(pieces(turn.words, turn.frames, turn.citations), turn, say);
+    const outcome = turn.done && !turn.words ? say(`outcome.${turn.done.outcome}`) : "";
+    setText(this.waiting, turn.phase === "asked" ? say("turn.looking") : turn.phase === "answering" && !turn.words ? say("turn.answering") : outcome);
+    show(this.waiting, this.waiting.textContent !== "");
+    this.#drawEvidence(say, turn, state, zone);
+    setText(this.facts, turn.done && turn.coverage ? sawLine(say, turn, zone) : "");
+    setText(this.used, turn.done ? usedLine(say, turn) : "");
+    this.used.title = turn.done ? timingTitle(say, turn) : "";
+    setText(this.notice, turn.done ? noticeLine(say, turn) : "");
+    setText(this.problem, turn.error ? problemSentence(say, state.language, turn.error) : "");
+    show(this.problem.parentElement, turn.phase === "failed");
+    show(this.again, !!turn.error?.retryable);
+    for (const line of [this.facts, this.used, this.notice]) show(line, line.textContent !== "");
+  }
+
+  /** @param {import("../i18n.js").Say} say @param {import("../state.js").Turn} turn @param {import("../state.js").State} state @param {string} zone */
+  #about(say, turn, state, zone) {
+    const camera = state.cameras?.find((each) => each.id === turn.camera);
+    const name = camera?.name || turn.camera;
+    const span = turn.span ? clockSpan(turn.span, zone) : turn.window ? windowWord(say, turn.window, zone) : clockTime(turn.asked_us, zone);
+    return [name, span].filter(Boolean).join(" · ");
+  }
+
+  /** @param {import("../i18n.js").Say} say @param {import("../state.js").Turn} turn @param {import("../state.js").State} state @param {string} zone */
+  #drawEvidence(say, turn, state, zone) {
+    const all = turn.done ? evidence(turn.frames, turn.citations ?? []) : [];
+    show(this.strip, all.length > 0);
+    if (!all.length) return;
+    const hidden = this.#all || all.length <= FIRST_ROW ? 0 : all.length - FIRST_ROW + 1;
+    const items = all.slice(0, all.length - hidden).map(({ frame, cited }) => ({ key: frame.ref, frame, cited }));
+    this.strip.setAttribute("aria-label", say("turn.evidence"));
+    keyed(
+      this.strip,
+      [...items, ...(hidden ? [{ key: "more", frame: null, cited: false }] : [])],
+      (item) => item.key,
+      (item) => (item.frame ? this.#thumb(item.frame, turn.camera ?? "", zone) : this.#moreButton()),
+      (element, item) => {
+        element.classList.toggle("cited", item.cited);
+        if (!item.frame) setText(element, `+${hidden}`);
+        const time = item.frame ? clockTime(item.frame.t_us, zone) : "";
+        element.setAttribute("aria-label", item.frame ? say(item.cited ? "turn.frame.cited" : "turn.frame", { time }) : say("turn.more", { n: hidden }));
+      },
+    );
+    this.#light(state);
+  }
+
+  /** @param {import("../answer.js").UsedFrame} frame @param {string} camera @param {string} zone */
+  #thumb(frame, camera, zone) {
+    const moment = { camera, t_us: frame.t_us };
+    const { actions, api } = this.app;
+    const thumb = h(
+      "a.evidence",
+      { href: `#${camera}/${frame.t_us}`, onmouseenter: () => actions.hint(moment), onmouseleave: () => actions.hint(null), onfocus: () => actions.hint(moment), onblur: () => actions.hint(null) },
+      h("img", { src: api.frameUrl(camera, frame.t_us), alt: "", loading: "lazy", decoding: "async" }),
+      h("span", {}, clockTime(frame.t_us, zone)),
+    );
+    thumb.dataset.moment = `${camera}/${frame.t_us}`;
+    return h("div.evidence-item", { role: "listitem" }, thumb);
+  }
+
+  #moreButton() {
+    const open = () => {
+      this.#all = true;
+      const turn = this.#turn;
+      this.#turn = null;
+      if (turn) this.draw(turn, this.app.store.get());
+    };
+    return h("button.more-evidence", { type: "button", onclick: open });
+  }
+
+  /** Light the thumbnail and the words of the moment pointed at or held. @param {import("../state.js").State} state */
+  #light(state) {
+    for (const node of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll("[data-moment]"))) {
+      const is = (/** @type {import("../state.js").Moment | null} */ moment) => !!moment && node.dataset.moment === `${moment.camera}/${moment.t_us}`;
+      node.classList.toggle("lit", is(state.hint));
+      node.classList.toggle("held", is(state.pin));
+    }
+  }
+
+  #again() {
+    if (this.#turn) this.app.actions.ask(this.#turn.text, { camera: this.#turn.camera, window: this.#turn.window });
+  }
+}
+
+/** @typedef {import("../i18n.js").Say} Say */
+/** @typedef {import("../state.js").Turn} Turn */
+
+/** @param {Say} say @param {Turn} turn @param {string} zone @returns {string} what could be seen, and what not */
+export function sawLine(say, turn, zone) {
+  const { coverage, span } = turn;
+  const still = Math.round(secondsOf(coverage.statics));
+  const gaps = coverage.gaps.map((/** @type {any} */ gap) =>
+    say("turn.saw.gap", { span: clockSpan(gap, zone), why: gapReason(say, gap.reason) }),
+  );
+  const evicted = coverage.evicted_us !== null && span && coverage.evicted_us > span.from_us;
+  return [
+    say("turn.saw", { span: clockSpan(span ?? coverage.asked, zone) }),
+    ...(still ? [say("turn.saw.static", { n: still })] : []),
+    ...(gaps.length ? gaps : [say("turn.saw.nogap")]),
+    ...(evicted ? [say("turn.saw.evicted", { time: clockTime(coverage.evicted_us, zone) })] : []),
+  ].join(say("list.comma"));
+}
+
+/** @param {Say} say @param {Turn} turn @returns {string} what it took */
+export function usedLine(say, { done, words, frames_in_span }) {
+  const all = frames_in_span > done.frames_used;
+  return [
+    all ? say("turn.frames", { shown: done.frames_used, all: frames_in_span }) : say("turn.used", { n: done.frames_used }),
+    say("turn.encoded", { n: done.frames_encoded_now }),
+    say("turn.first", { n: Math.round(done.timings.first_word_ms) }),
+    say("turn.words", { n: countWords(words) }),
+    done.model === "measured" ? say("turn.model.measured") : done.model,
+  ].join(" · ");
+}
+
+/** @param {Say} say @param {Turn} turn */
+const timingTitle = (say, { done }) =>
+  say("turn.first.title", { first: Math.round(done.timings.first_word_ms), total: Math.round(done.timings.total_ms) });
+
+/** @param {Say} say @param {Turn} turn @returns {string} what is to be known about how it came out */
+export function noticeLine(say, { done, words }) {
+  const cut = done.outcome === "shortened" || (done.outcome === "cancelled" && words) ? say(`outcome.${done.outcome}`) : "";
+  return [cut, done.notice ?? ""].filter(Boolean).join(" ");
+}
+
+/** @param {Say} say @param {import("../i18n.js").Language} language @param {{code: string, message: string}} error */
+const problemSentence = (say, language, { code, message }) =>
+  code === "connection_lost" ? say("turn.lost") : sentenceFor(language, code, message);
