@@ -1,0 +1,298 @@
+"""Ask: one question in, one stream of values out.
+
+    Question ─hear▶ camera, span ─look▶ frames, coverage ─fetch▶ ─prompt▶ decoder ─▶ AnswerStarted, AnswerDelta ..., AnswerDone
+                                          └ nothing seen ▶ a sentence      └ away ▶ the measured answer
+
+One question is one async generator and starts no task. Closing it early aborts the request in the decoder.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from core.errors import ServiceError
+from core.meter import Metric
+from models.decoder import Decoder
+from qa.answers import (
+    Answer,
+    AnswerDone,
+    AnswerStarted,
+    AnswerUsage,
+    Language,
+    Outcome,
+    Question,
+    UsedFrame,
+)
+from qa.hear import Heard, hear
+from qa.labels import crosses_midnight
+from qa.look import Look, fetch, look
+from qa.ports import MEASURED, AskParts, Evidence, Measured
+from qa.prompt import Setting, build_prompt, label_of, used_frames
+from qa.settings import AskSettings
+from qa.speak import NoWords, Speech, speak
+from qa.telling import Stopwatch, Telling
+from qa.when_clock import NoteKind
+from qa.window_text import window_text
+from qa.wording import degraded_text, no_frames_text, note_text, outcome_sentences, thinned_text
+from store.conversations import StoredTurn
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One question on its way: what is known of it so far, and what its last value will say."""
+
+    heard: Heard
+    watch: Stopwatch
+    encoded_before: int
+    outcome: Outcome = Outcome.OK
+    usage: AnswerUsage = field(default_factory=AnswerUsage)
+    frames_used: int = 0
+    pictures_sent: int = 0
+    model: str = MEASURED
+    notices: tuple[str, ...] = ()
+
+    def notice(self, text: str) -> None:
+        self.notices = (*self.notices, text)
+
+
+class Asker:
+    """Answers questions from the window: by the decoder where there is one, and by measurement otherwise."""
+
+    def __init__(self, parts: AskParts, settings: AskSettings | None = None) -> None:
+        self._parts = parts
+        self._settings = settings or AskSettings()
+
+    async def ask(self, question: Question) -> AsyncGenerator[Answer, None]:
+        """Stream one answer: AnswerStarted, AnswerDelta ..., AnswerDone.
+
+        Closing the iterator early aborts the request in the decoder, stores nothing, and counts as cancelled.
+
+        Raises:
+            EmptyQuestion, QuestionTooLong, AskedAtInFuture, InvalidWindow, SeveralCameras, CameraRequired,
+            UnknownConversation, UnknownCamera, WindowUnavailable: before the first value.
+        """
+        done = False
+        try:
+            async with aclosing(self._answer(question)) as answer:
+                async for value in answer:
+                    done = done or isinstance(value, AnswerDone)
+                    yield value
+        except (GeneratorExit, asyncio.CancelledError):
+            if not done:
+                self._parts.meter.count(Metric.QUESTIONS, outcome=Outcome.CANCELLED)
+            raise
+
+    async def _answer(self, question: Question) -> AsyncGenerator[Answer, None]:
+        parts = self._parts
+        watch = Stopwatch(parts.clock, question.received_us)
+        heard = await hear(question, parts, self._settings)
+        watch.heard()
+        turn = _Turn(heard, watch, parts.encoded_for(question.id))
+        if heard.when.note is not None and heard.when.note.kind is NoteKind.ASSUMED:
+            turn.notice(note_text(heard.when.note, heard.camera.zone, heard.language))
+        decoder = parts.decoder()
+        healthy = decoder is not None and decoder.healthy()
+        seen = await look(heard, parts.window, profile=decoder.profile if decoder and healthy else None)
+        if seen.outcome is not Outcome.OK:
+            stream = self._explain(turn, seen)
+        elif decoder is not None and healthy:
+            stream = self._decode(turn, seen, decoder)
+        else:
+            if decoder is not None:
+                turn.notice(degraded_text(decoder.profile.name, heard.language))
+            stream = self._measure(turn, seen)
+        async with aclosing(stream):
+            async for value in stream:
+                yield value
+
+    # ------------------------------------------------------------ the three ways to answer
+
+    async def _explain(self, turn: _Turn, seen: Look) -> AsyncGenerator[Answer, None]:
+        """Say why there is nothing to look at, and what to try."""
+        turn.outcome = seen.outcome
+        self._fetched(turn)
+        yield self._started(turn, seen, ())
+        telling = self._telling(turn, ())
+        heard = turn.heard
+        sentences = outcome_sentences(
+            seen.outcome,
+            seen.coverage,
+            head=seen.head,
+            zone=heard.camera.zone,
+            now_us=heard.now_us,
+            language=heard.language,
+        )
+        async for value in self._tell(turn, seen, telling, sentences):
+            yield value
+
+    async def _measure(self, turn: _Turn, seen: Look) -> AsyncGenerator[Answer, None]:
+        """Answer from records alone."""
+        measured = self._worded(turn, seen)
+        frames = _named_frames(measured, seen, turn.heard)
+        turn.frames_used = len(frames)
+        self._fetched(turn)
+        yield self._started(turn, seen, frames)
+        async for value in self._tell(turn, seen, self._telling(turn, frames), measured.sentences):
+            yield value
+
+    async def _decode(self, turn: _Turn, seen: Look, decoder: Decoder) -> AsyncGenerator[Answer, None]:
+        """Answer by the decoder; where it says nothing at all, by measurement, marked by a notice."""
+        heard, profile = turn.heard, decoder.profile
+        stored = await fetch(seen.chosen, self._parts.window, profile=profile)
+        if not stored:
+            turn.notice(no_frames_text(profile.name, heard.language))
+            seen = await look(heard, self._parts.window, profile=None)
+            async for value in self._measure(turn, seen):
+                yield value
+            return
+        self._fetched(turn)
+        frames = used_frames(stored, seen.span, heard.camera.zone)
+        yield self._started(turn, seen, frames)
+        telling = self._telling(turn, frames)
+        for sentence in self._preface(turn):
+            yield telling.say(sentence + _between_sentences(heard.language))
+        setting = Setting(seen.span, heard.camera.zone, heard.now_us, seen.records)
+        prompt = build_prompt(heard.text, stored, setting=setting, reads=profile.reads, history=heard.history)
+        speech = Speech(heard.question.id, self._max_tokens(heard.question), heard.language, self._settings)
+        try:
+            async with aclosing(
+                speak(decoder, prompt, speech=speech, watch=turn.watch, meter=self._parts.meter)
+            ) as pieces:
+                async for piece in pieces:
+                    yield telling.say(piece)
+        except NoWords:
+            turn.notice(degraded_text(profile.name, heard.language))
+            measured = self._worded(turn, seen)
+            turn.frames_used = len(_named_frames(measured, seen, heard))
+            async for value in self._tell(turn, seen, telling, measured.sentences, preface=False):
+                yield value
+            return
+        turn.model, turn.frames_used, turn.usage = profile.name, len(frames), speech.usage
+        turn.pictures_sent = sum(1 for frame in prompt.frames if frame.jpeg is not None)
+        turn.outcome = speech.outcome
+        turn.notices = (*turn.notices, *speech.notices(profile.name))
+        if len(stored) < len(seen.frames):
+            turn.notice(thinned_text(len(stored), len(seen.frames), heard.language))
+        yield await self._done(turn, seen, telling)
+
+    # ------------------------------------------------------------ pieces of a stream
+
+    async def _tell(
+        self, turn: _Turn, seen: Look, telling: Telling, sentences: Sequence[str], *, preface: bool = True
+    ) -> AsyncGenerator[Answer, None]:
+        """Send sentences one by one, then the end."""
+        spoken = (*(self._preface(turn) if preface else ()), *sentences)
+        for number, sentence in enumerate(spoken):
+            if number == 0:
+                self._first_word(turn)
+            yield telling.say(sentence if number == 0 else _between_sentences(turn.heard.language) + sentence)
+        yield await self._done(turn, seen, telling)
+
+    def _started(self, turn: _Turn, seen: Look, frames: tuple[UsedFrame, ...]) -> AnswerStarted:
+        heard = turn.heard
+        zone = heard.camera.zone
+        return AnswerStarted(
+            id=heard.question.id,
+            camera_id=heard.camera.id,
+            conversation=heard.conversation,
+            window=seen.span,
+            window_text=window_text(seen.span, zone, now_us=heard.now_us),
+            zone=zone.key,
+            frames=frames,
+            frames_in_span=len(seen.frames),
+            coverage=seen.coverage,
+        )
+
+    async def _done(self, turn: _Turn, seen: Look, telling: Telling) -> AnswerDone:
+        heard, told = turn.heard, telling.told()
+        await self._remember(turn, seen, told.text)
+        self._parts.meter.count(Metric.QUESTIONS, outcome=turn.outcome)
+        encoded = self._parts.encoded_for(heard.question.id) - turn.encoded_before
+        separator = _between_sentences(heard.language)
+        return AnswerDone(
+            id=heard.question.id,
+            outcome=turn.outcome,
+            citations=told.citations,
+            usage=turn.usage,
+            timings=turn.watch.done(),
+            frames_used=turn.frames_used,
+            frames_encoded_now=encoded + turn.pictures_sent,
+            model=turn.model,
+            notice=separator.join(turn.notices) or None,
+            text=told.text,
+        )
+
+    async def _remember(self, turn: _Turn, seen: Look, text: str) -> None:
+        """Store the turn. An answer that cannot be stored is an answer all the same."""
+        heard = turn.heard
+        stored = StoredTurn(
+            conversation=heard.conversation,
+            cameras=(heard.camera.id,),
+            question=heard.text,
+            answer=text,
+            span=seen.span,
+            model=turn.model,
+            asked_us=heard.question.received_us,
+        )
+        try:
+            await self._parts.conversations.append(stored)
+        except ServiceError as error:
+            _log.warning("a turn was not stored", extra={"code": error.code, "camera": heard.camera.id})
+
+    def _worded(self, turn: _Turn, seen: Look) -> Measured:
+        heard = turn.heard
+        evidence = Evidence(
+            span=seen.span,
+            zone=heard.camera.zone,
+            now_us=heard.now_us,
+            records=seen.records,
+            frames=seen.chosen,
+            coverage=seen.coverage,
+            dated=crosses_midnight(seen.span, heard.camera.zone),
+            text=heard.text,
+        )
+        return self._parts.word_measured(evidence, heard.language)
+
+    def _preface(self, turn: _Turn) -> tuple[str, ...]:
+        """Return what must be said before any answer: the time asked about does not exist, or came twice."""
+        note = turn.heard.when.note
+        if note is None or note.kind is NoteKind.ASSUMED:
+            return ()
+        return (note_text(note, turn.heard.camera.zone, turn.heard.language),)
+
+    def _telling(self, turn: _Turn, frames: Sequence[UsedFrame]) -> Telling:
+        return Telling(turn.heard.question.id, frames, turn.heard.camera.zone, self._parts.meter)
+
+    def _fetched(self, turn: _Turn) -> None:
+        self._parts.meter.observe(Metric.FETCH_SECONDS, turn.watch.fetched())
+
+    def _first_word(self, turn: _Turn) -> None:
+        turn.watch.first_word()
+        self._parts.meter.observe(Metric.FIRST_WORD_SECONDS, turn.watch.timings.first_word_ms / 1000)
+
+    def _max_tokens(self, question: Question) -> int:
+        if question.max_tokens is None:
+            return self._settings.default_max_tokens
+        return max(1, min(question.max_tokens, self._settings.max_tokens))
+
+
+def _named_frames(measured: Measured, seen: Look, heard: Heard) -> tuple[UsedFrame, ...]:
+    """Return the frames that a measured answer names, with their labels, oldest first."""
+    tenths = {frame.ref: frame.tenths for frame in seen.frames}
+    frames = sorted(measured.frames, key=lambda frame: frame.t_us)
+    return tuple(
+        UsedFrame(
+            frame.ref,
+            frame.t_us,
+            label_of(frame.t_us, seen.span, heard.camera.zone, tenths=tenths.get(frame.ref, False)),
+        )
+        for frame in frames
+    )
+
+
+def _between_sentences(language: Language) -> str:
+    return " " if language is Language.EN else ""

@@ -1,0 +1,107 @@
+"""What the window holds for a question: frames of its span, records, coverage, and the choice of frames."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.ids import InvalidFrameRef, split_frame_ref
+from core.records import Record
+from core.spans import Span
+from featcache.coverage import coverage
+from featcache.window import FrameInfo, Head, StoredFrame, WindowReader
+from models.decoder import ModelProfile, Reads
+from qa.answers import Coverage, CoverageGap, Outcome
+from qa.choose import RECENT_US, choose_recent, choose_span, max_frames_of, recent_count
+from qa.hear import Heard
+from qa.outcome import outcome_of
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is held of a span.
+
+    Attributes:
+        frames: All frames held of it, oldest first.
+        chosen: Those that a model is to look at; all of them for the measured answer.
+    """
+
+    span: Span
+    head: Head
+    frames: tuple[FrameInfo, ...]
+    chosen: tuple[FrameInfo, ...]
+    records: tuple[Record, ...]
+    coverage: Coverage
+    outcome: Outcome
+
+
+async def look(heard: Heard, window: WindowReader, *, profile: ModelProfile | None) -> Look:
+    """Return what the window holds for a question.
+
+    Args:
+        profile: The model that will look; None for the measured answer, which is about the last 30 s where the
+            question names no span.
+
+    Raises:
+        UnknownCamera, WindowUnavailable: as the window says.
+    """
+    camera_id = heard.camera.id
+    head = await window.head(camera_id)
+    recent = Span(max(0, heard.now_us - RECENT_US), heard.now_us)
+    if heard.span is not None or profile is None:
+        span = heard.span or recent
+        frames = await window.index(camera_id, span)
+        chosen = frames if profile is None else _choose_span(frames, profile)
+    else:
+        budget = max_frames_of(profile.window_tokens, profile.frame_tokens)
+        newest = await window.newest(camera_id, before_us=heard.now_us, count=recent_count(budget))
+        chosen = choose_recent(_readable(newest, profile), now_us=heard.now_us, max_frames=budget)
+        span = Span(chosen[0].t_us, heard.now_us) if chosen else recent
+        frames = tuple(frame for frame in newest if frame.t_us in span)
+    records = await window.records(camera_id, span)
+    seen = _coverage(span, records, head, heard.now_us)
+    outcome = outcome_of(seen, head=head, frames=len(frames), now_us=heard.now_us)
+    return Look(span, head, frames, chosen, records, seen, outcome)
+
+
+async def fetch(
+    chosen: Sequence[FrameInfo], window: WindowReader, *, profile: ModelProfile
+) -> tuple[StoredFrame, ...]:
+    """Return the chosen frames whole; what is no longer held, or holds nothing that the model reads, is left out."""
+    frames = await window.fetch([frame.ref for frame in chosen])
+    return tuple(frame for frame in frames if _complete(frame, profile))
+
+
+def _choose_span(frames: Sequence[FrameInfo], profile: ModelProfile) -> tuple[FrameInfo, ...]:
+    budget = max_frames_of(profile.window_tokens, profile.frame_tokens)
+    return choose_span(_readable(frames, profile), max_frames=budget)
+
+
+def _readable(frames: Sequence[FrameInfo], profile: ModelProfile) -> list[FrameInfo]:
+    """Return the frames that a model can read: all as pictures, those of its own encoder as features."""
+    if profile.reads is Reads.JPEG:
+        return list(frames)
+    return [frame for frame in frames if frame.tokens > 0 and _encoder(frame) == profile.encoder_version]
+
+
+def _encoder(frame: FrameInfo) -> str | None:
+    try:
+        return split_frame_ref(frame.ref).encoder
+    except InvalidFrameRef:
+        return None
+
+
+def _complete(frame: StoredFrame, profile: ModelProfile) -> bool:
+    if profile.reads is Reads.JPEG:
+        return bool(frame.jpeg)
+    return frame.features is not None and frame.features.encoder_version == profile.encoder_version
+
+
+def _coverage(span: Span, records: Sequence[Record], head: Head, now_us: int) -> Coverage:
+    seen = coverage(span, records=records, head=head, now_us=now_us)
+    return Coverage(
+        asked=span,
+        covered=seen.covered,
+        static=seen.static,
+        gaps=tuple(CoverageGap(gap.span, gap.reason) for gap in seen.gaps),
+        evicted_before_us=seen.evicted_before_us,
+        last_frame_age_s=None if seen.last_frame_age_us is None else seen.last_frame_age_us / 1_000_000,
+    )
