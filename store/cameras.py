@@ -90,13 +90,22 @@ class Cameras:
         return None if found is None else int(found)
 
 
+class _Unshown(str):
+    """Text that does not show in a repr: the SQLite driver logs every statement's values at DEBUG level."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
 def _changeable(camera: Camera) -> dict[str, object]:
     credentials = camera.source.credentials
     return {
         "name": clean(camera.name),
         "url": clean(camera.source.url),
         "username": clean(credentials.username) if credentials else None,
-        "password": clean(credentials.password) if credentials else None,
+        "password": _Unshown(clean(credentials.password)) if credentials else None,
         "transport": camera.source.transport.value,
         "loop": camera.source.loop,
         "zone": camera.zone.key,
