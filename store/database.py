@@ -180,8 +180,12 @@ def _set_up_sqlite(engine: AsyncEngine) -> None:
     def on_connect(dbapi_connection: Any, _: object) -> None:  # the driver's adapter has no public type
         dbapi_connection.isolation_level = None  # the driver must not begin transactions by itself
         cursor = dbapi_connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            cursor.execute(f"PRAGMA {pragma}")
+        try:
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                cursor.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            dbapi_connection.close()  # its thread would stay: SQLAlchemy 2.0 forgets a connection refused here
+            raise
         cursor.close()
 
     @event.listens_for(engine.sync_engine, "begin")
