@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from transformers import Qwen3VLForConditionalGeneration
 from transformers.models.qwen3_vl.modeling_qwen3_vl import BaseModelOutputWithDeepstackFeatures
+from transformers.utils import logging as quiet
 
 from core.frames import BadFeatures, Features, FeatureType
 from core.ids import RequestId
@@ -80,6 +81,7 @@ class QwenVL:
         Raises ModelNotLoadable.
         """
         checkpoint = self._checkpoint
+        quiet.disable_progress_bar()
         try:
             model, report = Qwen3VLForConditionalGeneration.from_pretrained(
                 checkpoint.folder,

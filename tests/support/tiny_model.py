@@ -5,12 +5,23 @@ tokens, picture processor settings, chat template) that transformers loads uncha
 its imports. ``tiny_model_folder`` is a session fixture.
 """
 
+import asyncio
 import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from core.clock import ServiceClock
+from core.meter import TallyMeter
+from models.engine import EngineSettings
 
 SPECIAL_TOKENS = (
     "<|endoftext|>",
@@ -216,3 +227,110 @@ def _config(shape: TinyShape, tokenizer: Any) -> dict[str, Any]:
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:
     path.write_text(json.dumps(value, indent=2))
+
+
+@dataclass(frozen=True, slots=True)
+class NoisePicture:
+    """A picture of random pixels, equal for equal seeds and sizes; passes for a decoded frame."""
+
+    seed: int
+    width_px: int = 640
+    height_px: int = 360
+
+    def luma(self) -> NDArray[np.uint8]:
+        return self.rgb(self.width_px, self.height_px)[:, :, 0]
+
+    def rgb(self, width_px: int, height_px: int) -> NDArray[np.uint8]:
+        return np.random.default_rng(self.seed).integers(0, 256, (height_px, width_px, 3), dtype=np.uint8)
+
+
+class SpyRunner:
+    """Drives a real runner, remembers what it was given, and fails or stalls where a test says so.
+
+    Attributes:
+        intakes: Every prompt that got a place, in order.
+        fail: Names of the next steps to fail, such as ``["decode"]``; each is used up once.
+        gate: Steps wait while it is not set.
+        batches: Sizes of the decode steps so far.
+        tokens: Every token chosen so far, in order.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.intakes: list[Any] = []
+        self.fail: list[str] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.batches: list[int] = []
+        self.tokens: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def load(self) -> None:
+        self._maybe_fail("load")
+        self._inner.load()
+
+    def encode(self, batch: Any) -> Any:
+        self._maybe_fail("encode")
+        return self._inner.encode(batch)
+
+    def open(self, intake: Any, sampling: Any, request_id: Any) -> Any:
+        self.intakes.append(intake)
+        return self._inner.open(intake, sampling, request_id)
+
+    def prefill(self, answering: Any, tokens: int) -> Any:
+        self._maybe_fail("prefill")
+        token = self._inner.prefill(answering, tokens)
+        self.tokens += [] if token is None else [token]
+        return token
+
+    def step(self, batch: Any) -> Any:
+        self.batches.append(len(batch))
+        self._maybe_fail("decode")
+        tokens = self._inner.step(batch)
+        self.tokens += tokens
+        return tokens
+
+    def _maybe_fail(self, step: str) -> None:
+        assert self.gate.wait(10), "nobody opened the gate"
+        if step in self.fail:
+            self.fail.remove(step)
+            raise RuntimeError(f"scripted failure of {step}")
+
+
+@asynccontextmanager
+async def tiny_engine(folder: Path, **changes: Any) -> AsyncIterator[tuple[Any, SpyRunner, TallyMeter]]:
+    """Yield a started engine on a checkpoint, with its spied-on runner and meter.
+
+    ``changes`` go into ``EngineSettings``; computes in fp32, so that batches change no token.
+    """
+    from models.opening import LocalModel, _model_runner, open_engine
+
+    spies: list[SpyRunner] = []
+
+    def runner(checkpoint: Any, settings: Any) -> SpyRunner:
+        spies.append(SpyRunner(_model_runner(checkpoint, settings)))
+        return spies[0]
+
+    meter = TallyMeter()
+    choice = LocalModel(
+        str(folder),
+        frame_tokens=24,
+        settings=EngineSettings(**{"device": "cpu", "dtype": "float32"} | changes),
+    )
+    with ThreadPoolExecutor(2) as executor:
+        engine = open_engine(choice, executor=executor, clock=ServiceClock(), meter=meter, runner=runner)
+        await engine.start()
+        try:
+            yield engine, spies[0], meter
+        finally:
+            spies[0].gate.set()
+            await engine.aclose()
+
+
+async def eventually(condition: Callable[[], bool], *, within_s: float = 5.0) -> None:
+    """Wait until a condition holds; fail if it does not within the time given."""
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.002)
