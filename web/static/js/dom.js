@@ -60,6 +60,19 @@ export function setText(node, text) {
 }
 
 /**
+ * Short facts in a row, which break between facts only; the dots between them are drawn by the style sheet.
+ * @param {HTMLElement} element
+ * @param {readonly string[]} facts
+ */
+export function setFacts(element, facts) {
+  const wanted = facts.join("\n");
+  if (element.dataset.facts === wanted) return;
+  element.dataset.facts = wanted;
+  element.classList.add("dotted");
+  element.replaceChildren(h("span.dotted-row", {}, ...facts.flatMap((fact) => [h("span", {}, fact), " "])));
+}
+
+/**
  * @param {HTMLElement} element
  * @param {boolean} shown
  */

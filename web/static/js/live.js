@@ -5,6 +5,7 @@
  */
 
 /** @typedef {"connecting" | "open" | "lost"} LinkStatus */
+/** @typedef {{session: string, seq: number, resumed: boolean}} Welcome */
 /**
  * @typedef {{
  *   url: string,
@@ -37,6 +38,7 @@ export class Live {
   /** @type {WebSocket | null} */ #socket = null;
   /** @type {string | null} */ #session = null;
   #seq = 0;
+  /** @type {Welcome | null} the new session, while an older one is asked for */ #fresh = null;
   #ready = false;
   #attempt = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
@@ -76,21 +78,49 @@ export class Live {
   /** @param {string} text */
   #take(text) {
     const message = JSON.parse(text);
-    if (message.type === "session.ready") return this.#begin(message);
+    if (message.type === "session.ready") return this.#welcome(message);
+    if (this.#fresh) return this.#takeWhileResuming(this.#fresh, message);
     if (message.seq <= this.#seq) return;
     this.#seq = message.seq;
     this.#options.onMessage(message);
   }
 
-  /** @param {{session: string, seq: number, resumed: boolean}} message */
-  #begin(message) {
+  /**
+   * Every connection begins with a new session. Where an older one was asked for, a second welcome follows when
+   * it goes on, or an error when it is forgotten; then the new one holds.
+   * @param {Welcome} welcome
+   */
+  #welcome(welcome) {
+    if (this.#session !== null && !welcome.resumed && !this.#fresh) {
+      this.#fresh = welcome;
+      return;
+    }
+    if (!welcome.resumed) this.#adopt(welcome);
+    this.#begin();
+  }
+
+  /** @param {Welcome} fresh @param {any} message of the new session */
+  #takeWhileResuming(fresh, message) {
+    this.#fresh = { ...fresh, seq: message.seq };
+    if (message.type === "error" && message.id == null) {
+      this.#adopt(this.#fresh);
+      this.#options.onForgotten();
+      this.#begin();
+    } else {
+      this.#options.onMessage(message);
+    }
+  }
+
+  /** @param {Welcome} welcome */
+  #adopt(welcome) {
+    this.#session = welcome.session;
+    this.#seq = welcome.seq ?? 0;
+  }
+
+  #begin() {
     clearTimeout(this.#timer);
-    const forgotten = this.#session !== null && this.#session !== message.session && !message.resumed;
-    if (this.#session !== message.session) this.#seq = 0;
-    this.#session = message.session;
-    if (!message.resumed) this.#seq = Math.max(this.#seq, message.seq ?? 0);
+    this.#fresh = null;
     this.#attempt = 0;
-    if (forgotten) this.#options.onForgotten();
     this.#ready = true;
     this.#options.onStatus("open", null);
     for (const waiting of this.#outbox.splice(0)) this.send(waiting);
@@ -101,6 +131,7 @@ export class Live {
     if (socket !== this.#socket) return;
     this.#socket = null;
     this.#ready = false;
+    this.#fresh = null;
     clearTimeout(this.#timer);
     const pause_ms = pauseBefore(this.#attempt++, (this.#options.random ?? Math.random)());
     this.#timer = setTimeout(() => this.connect(), pause_ms);

@@ -48,7 +48,7 @@ export class Cameras extends Part {
     const choose = h(
       "button.camera",
       { type: "button", onclick: () => this.app.actions.focus(id) },
-      h("span.thumb", {}, picture),
+      h("span.thumb", {}, draw("camera"), picture),
       h("span.camera-name"),
       h("span.camera-state", {}, h("span.shape"), h("span.word")),
       h("span.camera-seen"),
@@ -59,7 +59,6 @@ export class Cameras extends Part {
       onclick: () => openCameraDialog(this.app, this.app.store.get().cameras.find((/** @type {any} */ each) => each.id === id)),
     });
     const card = h("li.card", {}, choose, fix);
-    picture.src = `${this.app.api.latestUrl(id)}?at=${Date.now()}`;
     return card;
   }
 
@@ -82,6 +81,8 @@ export class Cameras extends Part {
       part(".camera-seen"),
       !away ? "" : seen_us ? say("state.seen", { ago: ago(say, this.app.clock.now() - seen_us) }) : say("state.never"),
     );
+    const picture = /** @type {HTMLImageElement} */ (card.querySelector("img"));
+    if (seen_us && !picture.src) picture.src = `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`;
     setText(part(".fix"), say("cameras.fix"));
     show(part(".fix"), name === "auth_failed");
     card.classList.toggle("away", away);

@@ -1,6 +1,6 @@
 /** The numbers under the picture: what comes in, what is kept and why, how late, how often it broke. */
 
-import { Part, h, keyed, setText, show } from "../dom.js";
+import { Part, h, keyed, setFacts, setText, show } from "../dom.js";
 import { speaker } from "../i18n.js";
 import { focusedCamera, zoneOf } from "../state.js";
 import { clockTime } from "../time.js";
@@ -63,7 +63,7 @@ export class Facts extends Part {
     const say = speaker(state.language);
     const { frame_rate, delay_s, reconnects, codec, width_px, height_px, clock } = camera.state;
     const minute = state.timeline && lastMinute(state.timeline);
-    setText(this.about, state.pin ? this.#moment(say, state) : "");
+    setFacts(this.about, state.pin ? this.#moment(say, state) : []);
     setText(this.rate, say("facts.rate", { rate: (frame_rate ?? 0).toFixed(1) }));
     setText(this.kept, minute ? say("facts.kept", { rate: (minute.kept / 60).toFixed(1) }) : "");
     setText(this.delay, delay_s == null ? "" : say("facts.delay", { delay: delay_s.toFixed(1) }));
@@ -83,16 +83,16 @@ export class Facts extends Part {
     const t_us = state.pin?.t_us ?? 0;
     const sample = state.timeline && nearest(state.timeline.samples, t_us, 0);
     const time = clockTime(t_us, zoneOf(state), { tenths: true });
-    if (!sample) return time;
-    const at = say("timeline.at", { time, reason: keepReason(say, sample.reason) });
-    return sample.motion > 0 ? `${at} · ${say("timeline.moved", { percent: percent(sample.motion) })}` : at;
+    if (!sample) return [time];
+    const moved = sample.motion > 0 ? [say("timeline.moved", { percent: percent(sample.motion) })] : [];
+    return [time, say("facts.kept.because", { reason: keepReason(say, sample.reason) }), ...moved];
   }
 
   /** @param {import("../i18n.js").Say} say @param {ReturnType<typeof lastMinute>} minute @param {Record<string, number>} skipped */
   #explain(say, minute, skipped) {
     const rows = [
       say("facts.kept.total", { n: minute.kept }),
-      ...minute.byReason.map(([reason, n]) => `${n} · ${keepReason(say, reason)}`),
+      ...minute.byReason.map(([reason, n]) => say("facts.kept.by", { n, reason: keepReason(say, reason) })),
       ...(minute.static_s ? [say("facts.static", { n: minute.static_s })] : []),
       ...(minute.gap_s ? [say("facts.gap", { n: minute.gap_s })] : []),
       ...Object.entries(skipped).map(([reason, n]) => say("facts.skipped", { n, reason })),

@@ -1,7 +1,7 @@
 /** The small card over the timeline: the picture of a moment, its time, what is known of it. */
 
 import { h, keyed, setText } from "../dom.js";
-import { trackParts } from "../words/facts.js";
+import { trackLines } from "../words/facts.js";
 import { clockTime } from "../time.js";
 
 const WAIT_MS = 50;
@@ -60,7 +60,7 @@ export class Peek {
       case "evicted":
         return [say("timeline.evicted")];
       case "track":
-        return trackParts(say, fact.track);
+        return trackLines(say, fact.track);
       case "static":
         return [say("timeline.static", { from: clockTime(fact.span.from_us, zone) })];
       default:

@@ -11,6 +11,7 @@ import { clockTime, parseTime } from "../time.js";
 import { nearest } from "../timeline/data.js";
 import { ago } from "../words/ago.js";
 import { sentenceFor } from "../actions.js";
+import { openCameraDialog } from "./dialogs.js";
 
 const RETRY_MS = 3000;
 
@@ -24,7 +25,9 @@ export class Picture extends Part {
     const { actions, store } = this.app;
     this.live = h("img.live", { alt: "", hidden: true });
     this.still = h("img.still", { alt: "", hidden: true });
-    this.nothing = h("p.nothing", { hidden: true });
+    this.why = h("span");
+    this.fix = h("button.quiet", { type: "button", "data-t": "cameras.fix", onclick: () => openCameraDialog(this.app, focusedCamera(store.get())) });
+    this.nothing = h("p.nothing", { hidden: true }, this.why, this.fix);
     this.back = h(
       "button.back",
       { type: "button", hidden: true, onclick: () => actions.pin(null) },
@@ -70,6 +73,7 @@ export class Picture extends Part {
     if (before.focus !== undefined && before.focus !== state.focus) this.#forget();
     this.#stream(watching ? `${camera.id} ${this.#retries}` : "");
     if (state.pin) this.#show(`${camera.id}/${state.pin.t_us}`, this.app.api.frameUrl(camera.id, state.pin.t_us));
+    else if (!seen_us) this.still.hidden = true;
     else if (!online) this.#show(`${camera.id}/last ${seen_us}`, `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`);
     else if (!this.#stillKey) this.#show(`${camera.id}/first`, `${this.app.api.latestUrl(camera.id)}?at=${Date.now()}`);
     this.classList.toggle("pinned", !!state.pin);
@@ -87,13 +91,15 @@ export class Picture extends Part {
     this.live.alt = say("picture.live", { name });
     this.still.alt = state.pin ? say("picture.moment", { name, time }) : say("picture.live", { name });
     if (state.pin) {
-      setText(this.nothing, say("picture.gone", { time }));
+      setText(this.why, say("picture.gone", { time }));
     } else {
       const last = seen_us ? say("picture.last", { ago: ago(say, this.app.clock.now() - seen_us) }) : say("picture.nothing");
       const why = camera.state.code ? sentenceFor(state.language, camera.state.code, camera.state.message) : "";
-      setText(this.nothing, [last, why].filter(Boolean).join(". "));
+      setText(this.why, [last, why].filter(Boolean).join(say("list.stop")));
     }
-    show(this.nothing, this.classList.contains("gone") || this.classList.contains("away"));
+    show(this.fix, !state.pin && camera.state.state === "auth_failed");
+    const blank = this.live.hidden && this.still.hidden;
+    show(this.nothing, blank || this.classList.contains("gone") || this.classList.contains("away"));
   }
 
   /** @param {string} key which stream to show; "" for none */

@@ -1,6 +1,6 @@
 /** The focused camera: heading, picture, facts, timeline. */
 
-import { Part, h, setText, show } from "../dom.js";
+import { Part, h, setFacts, setText, show } from "../dom.js";
 import { speaker } from "../i18n.js";
 import { draw, shapeOf } from "../icons.js";
 import { focusedCamera, zoneOf } from "../state.js";
@@ -70,18 +70,18 @@ export class Stage extends Part {
       this.shape.replaceChildren(draw(shape));
     }
     this.chip.dataset.state = state.pin ? "pinned" : name;
-    setText(this.word, this.#chipWord(say, state, camera));
+    setFacts(this.word, this.#chipFacts(say, state, camera));
     this.chip.title = !state.pin && name === "online" ? say("picture.delay.title") : "";
   }
 
   /** @param {import("../i18n.js").Say} say @param {import("../state.js").State} state @param {any} camera */
-  #chipWord(say, state, camera) {
+  #chipFacts(say, state, camera) {
     if (state.pin) {
       const age = ago(say, this.app.clock.now() - state.pin.t_us);
-      return `${clockTime(state.pin.t_us, zoneOf(state))} · ${age}`;
+      return [clockTime(state.pin.t_us, zoneOf(state)), age];
     }
     const { state: name, delay_s } = camera.state;
-    if (name !== "online") return stateWord(say, name);
-    return delay_s === null ? say("state.online") : say("picture.delay", { delay: delay_s.toFixed(1) });
+    if (name !== "online") return [stateWord(say, name)];
+    return [delay_s === null ? say("state.online") : say("picture.delay", { delay: delay_s.toFixed(1) })];
   }
 }

@@ -55,6 +55,9 @@ export class TimelineView extends Part {
     surface.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => this.#release(event));
     surface.addEventListener("pointercancel", () => this.#letGo());
     surface.addEventListener("pointerleave", () => this.#leave());
+    document.addEventListener("pointerdown", (event) => {
+      this.classList.toggle("grown", this.contains(/** @type {Node} */ (event.target)));
+    });
     surface.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.#key(event));
   }
 
@@ -202,6 +205,10 @@ export class TimelineView extends Part {
       this.peek.show({ x_px: xOf(scale, at_us), title: `${clockSpan(this.#dragged, zone)} · ${seconds} s`, lines: [], picture: null });
       return;
     }
+    if (hint_us !== null && hint_us === state.pin?.t_us) {
+      this.peek.hide(); // the big picture shows it
+      return;
+    }
     const fact = factAt(timeline, at_us);
     const blank = fact?.kind === "gap" || fact?.kind === "evicted";
     const moment_us = hint_us ?? at_us;
@@ -233,7 +240,6 @@ export class TimelineView extends Part {
     if (event.button !== 0) return;
     this.surface.setPointerCapture(event.pointerId);
     this.#pressed = { x: event.clientX, t_us: this.#time(event), pointer: event.pointerId };
-    this.classList.add("grown");
   }
 
   /** @param {PointerEvent} event */

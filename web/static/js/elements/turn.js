@@ -2,7 +2,7 @@
 
 import { sentenceFor } from "../actions.js";
 import { countWords, evidence, pieces, secondsOf } from "../answer.js";
-import { Part, h, keyed, setText, show } from "../dom.js";
+import { Part, h, keyed, setFacts, setText, show } from "../dom.js";
 import { speaker } from "../i18n.js";
 import { isRunning, sameMoment, zoneOf } from "../state.js";
 import { clockSpan, clockTime } from "../time.js";
@@ -60,7 +60,7 @@ export class TurnView extends Part {
     setText(this.stop, say("ask.stop"));
     setText(this.again, say("turn.again"));
     setText(this.question, turn.text);
-    setText(this.about, this.#about(say, turn, state, zone));
+    setFacts(this.about, this.#about(say, turn, state, zone));
     show(this.stop, isRunning(turn));
     this.words.draw(pieces(turn.words, turn.frames, turn.citations), turn, say);
     const outcome = turn.done && !turn.words ? say(`outcome.${turn.done.outcome}`) : "";
@@ -68,7 +68,7 @@ export class TurnView extends Part {
     show(this.waiting, this.waiting.textContent !== "");
     this.#drawEvidence(say, turn, state, zone);
     setText(this.facts, turn.done && turn.coverage ? sawLine(say, turn, zone) : "");
-    setText(this.used, turn.done ? usedLine(say, turn) : "");
+    setFacts(this.used, turn.done ? usedFacts(say, turn) : []);
     this.used.title = turn.done ? timingTitle(say, turn) : "";
     setText(this.notice, turn.done ? noticeLine(say, turn) : "");
     setText(this.problem, turn.error ? problemSentence(say, state.language, turn.error) : "");
@@ -82,7 +82,7 @@ export class TurnView extends Part {
     const camera = state.cameras?.find((each) => each.id === turn.camera);
     const name = camera?.name || turn.camera;
     const span = turn.span ? clockSpan(turn.span, zone) : turn.window ? windowWord(say, turn.window, zone) : clockTime(turn.asked_us, zone);
-    return [name, span].filter(Boolean).join(" · ");
+    return [name, span].filter(Boolean);
   }
 
   /** @param {import("../i18n.js").Say} say @param {import("../state.js").Turn} turn @param {import("../state.js").State} state @param {string} zone */
@@ -165,8 +165,8 @@ export function sawLine(say, turn, zone) {
   ].join(say("list.comma"));
 }
 
-/** @param {Say} say @param {Turn} turn @returns {string} what it took */
-export function usedLine(say, { done, words, frames_in_span }) {
+/** @param {Say} say @param {Turn} turn @returns {string[]} what it took */
+export function usedFacts(say, { done, words, frames_in_span }) {
   const all = frames_in_span > done.frames_used;
   return [
     all ? say("turn.frames", { shown: done.frames_used, all: frames_in_span }) : say("turn.used", { n: done.frames_used }),
@@ -174,7 +174,7 @@ export function usedLine(say, { done, words, frames_in_span }) {
     say("turn.first", { n: Math.round(done.timings.first_word_ms) }),
     say("turn.words", { n: countWords(words) }),
     done.model === "measured" ? say("turn.model.measured") : done.model,
-  ].join(" · ");
+  ];
 }
 
 /** @param {Say} say @param {Turn} turn */

@@ -27,10 +27,10 @@ const COLUMN_PX = 3;
 export function lanesFor(height) {
   const compact = height < 90;
   const axis = compact ? 14 : 22;
-  const kept = height - 3;
+  const kept = height - (compact ? 3 : 10);
   const samples = compact ? 10 : 14;
   const tracks = compact ? 5 : TRACK_ROWS * 6;
-  const gap = compact ? 3 : 8;
+  const gap = compact ? 3 : 9;
   const samplesTop = kept - gap - samples;
   const tracksTop = samplesTop - gap - tracks;
   return {
@@ -106,7 +106,7 @@ function paintMotion(ctx, { timeline, scale, lanes, palette, shaded }) {
     const x = column * COLUMN_PX;
     const t_us = scale.from_us + (x / scale.width_px) * (scale.to_us - scale.from_us);
     const answered = shaded && t_us >= shaded.from_us && t_us < shaded.to_us;
-    ctx.fillStyle = answered ? palette.text : palette.soft;
+    ctx.fillStyle = answered ? palette.text : palette.faint;
     ctx.fillRect(x, bottom - height, COLUMN_PX - 1, height);
   });
 }
@@ -143,6 +143,9 @@ function paintTracks(ctx, { timeline, scale, lanes, palette, now_us }) {
     ctx.globalAlpha = 1;
     ctx.fillStyle = COLOURS[track.colour ?? ""] ?? palette.faint;
     bar(ctx, from, y, Math.min(width, 5), height);
+    ctx.strokeStyle = palette.soft;
+    ctx.lineWidth = 0.5;
+    ctx.stroke();
   }
   for (const scene of timeline.scenes) {
     const x = xOf(scale, scene.t_us);

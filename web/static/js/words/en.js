@@ -14,6 +14,7 @@ export const EN = {
   "head.answers": "Who answers",
   "head.measured": "measured",
   "head.measured.line": "Says what moved, when and which way, never what it is.",
+  "head.measured.short": "To name things, start livelens with --model NAME.",
   "head.measured.how": "For answers in free words, name a model when you start livelens:",
   "head.model.line": "{model} answers from the frames in the window.",
   "head.none": "no camera yet",
@@ -97,7 +98,8 @@ export const EN = {
 
   "facts.rate": "{rate} frames/s in",
   "facts.kept": "{rate} kept/s",
-  "facts.kept.why": "Why these",
+  "facts.kept.because": "kept {reason}",
+  "facts.kept.by": "{n} {reason}",
   "facts.delay": "delay {delay} s",
   "facts.reconnects": ({ n }) => count(n, "reconnect", "reconnects"),
   "facts.title": "The last minute",
@@ -199,6 +201,7 @@ export const EN = {
   "ask.span.last.min": "last {n} min",
   "ask.keys": "Enter sends, Shift+Enter begins a new line",
 
+  "list.stop": ". ",
   "list.comma": ", ",
   "turn.looking": "Looking for frames",
   "turn.answering": "Answering",

@@ -28,18 +28,21 @@ export function gapSentence(say, gap, zone) {
 /**
  * @param {Say} say
  * @param {import("../api.js").Track} track
- * @returns {string[]} what was measured of a thing that moved, part by part
+ * @returns {string[]} what was measured of a thing that moved, line by line
  */
-export function trackParts(say, track) {
+export function trackLines(say, track) {
   const what = track.colour
     ? say("track.something", { colour: say(`colour.${track.colour}`) })
     : say("track.thing");
   const seconds = ((track.to_us - track.from_us) / 1e6).toFixed(1);
-  return [
-    say("track.text", { what, seconds }),
+  const ways = [
     ...(track.entered ? [say("track.entered", { side: say(`side.${track.entered}`) })] : []),
     ...(track.open ? [say("track.open")] : []),
     ...(!track.open && track.left ? [say("track.left", { side: say(`side.${track.left}`) })] : []),
+  ];
+  return [
+    say("track.text", { what, seconds }),
+    ...(ways.length ? [ways.join(say("list.comma"))] : []),
     say("track.size", { percent: percent(track.size) }),
   ];
 }

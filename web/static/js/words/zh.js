@@ -11,6 +11,7 @@ export const ZH = {
   "head.answers": "由谁回答",
   "head.measured": "实测",
   "head.measured.line": "只说何时有物体移动、朝哪个方向，不判断是什么。",
+  "head.measured.short": "如需辨认物体，请用 --model NAME 启动 livelens。",
   "head.measured.how": "想要自由描述的回答，请在启动 livelens 时指定模型：",
   "head.model.line": "{model} 根据窗口中的画面回答。",
   "head.none": "还没有摄像头",
@@ -94,7 +95,8 @@ export const ZH = {
 
   "facts.rate": "输入 {rate} 帧/秒",
   "facts.kept": "保留 {rate} 帧/秒",
-  "facts.kept.why": "保留原因",
+  "facts.kept.because": "保留原因：{reason}",
+  "facts.kept.by": "{n} 帧：{reason}",
   "facts.delay": "延迟 {delay} 秒",
   "facts.reconnects": "重连 {n} 次",
   "facts.title": "最近一分钟",
@@ -195,6 +197,7 @@ export const ZH = {
   "ask.span.last.min": "最近 {n} 分钟",
   "ask.keys": "回车发送，Shift+回车换行",
 
+  "list.stop": "。",
   "list.comma": "，",
   "turn.looking": "正在查找画面",
   "turn.answering": "正在回答",
