@@ -1,0 +1,53 @@
+import importlib.util
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from livelens import doctor
+from livelens.doctor import Finding, Verdict, examine, worst
+from livelens.settings import Settings
+
+
+def test_this_installation_is_in_order(tmp_path: Path) -> None:
+    findings = list(examine(Settings(data_dir=tmp_path)))
+    assert [f for f in findings if f.verdict is Verdict.BAD] == []
+    assert worst(findings) == 0
+    assert {f.what for f in findings} >= {"livelens", "av", "data folder", "torch", "extras"}
+
+
+def test_two_owners_of_one_import_name_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(
+        doctor,
+        "packages_distributions",
+        lambda: {"cv2": ["opencv-python", "opencv-python-headless"], "coredis": ["coredis"]},
+    )
+    bad = [f for f in examine(Settings(data_dir=tmp_path)) if f.verdict is Verdict.BAD]
+    assert [f.what for f in bad] == ["cv2", "redis client"]
+    assert "opencv-python and opencv-python-headless" in bad[0].text
+
+
+def test_a_foreign_owner_of_one_of_our_names_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = importlib.util.find_spec
+
+    def shadowed(name: str) -> ModuleSpec | None:
+        return (
+            ModuleSpec("core", None, origin="/elsewhere/core/__init__.py") if name == "core" else real(name)
+        )
+
+    monkeypatch.setattr(importlib.util, "find_spec", shadowed)
+    bad = [f for f in examine(Settings(data_dir=tmp_path)) if f.verdict is Verdict.BAD]
+    assert [f.what for f in bad] == ["package core"]
+
+
+def test_a_data_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    findings = list(examine(Settings(data_dir=tmp_path / "file" / "below")))
+    assert [f.what for f in findings if f.verdict is Verdict.BAD] == ["data folder"]
+
+
+def test_only_bad_findings_make_the_command_fail() -> None:
+    assert worst([Finding("a", Verdict.NOTE, ""), Finding("b", Verdict.GOOD, "")]) == 0
+    assert worst([Finding("a", Verdict.NOTE, ""), Finding("b", Verdict.BAD, "")]) == 1
