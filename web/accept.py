@@ -14,20 +14,13 @@ from core.errors import ServiceError
 from core.ids import ConversationId, RequestId, parse_camera_id
 from core.spans import Span
 from qa.answers import LastWindow, Question
+from qa.errors import InvalidWindow
 from web import wire
-from web.errors import (
-    AskedAhead,
-    InvalidMessage,
-    InvalidSpan,
-    MalformedMessage,
-    UnknownMessage,
-    UnknownZone,
-)
+from web.errors import InvalidMessage, MalformedMessage, UnknownMessage, UnknownZone
 from web.ports import SourceParser
 from web.present import shown_url
 from web.times import BadTime, from_rfc3339
 
-_AHEAD_US = 5_000_000
 _MAX_LAST_S = 366 * 86400
 
 
@@ -40,21 +33,18 @@ def parse_zone(name: str) -> ZoneInfo:
 
 
 def parse_question(form: wire.AskForm, request_id: RequestId, *, received_us: int) -> Question:
-    """Return a question as ``qa`` takes it.
+    """Return a question as ``qa`` takes it, which judges what its text and times mean.
 
     Raises:
-        InvalidCameraId, InvalidSpan, AskedAhead: what its fields say cannot be.
+        InvalidCameraId, InvalidWindow: what its fields say cannot be.
     """
-    asked_at_us = form.asked_at
-    if asked_at_us is not None and asked_at_us - received_us > _AHEAD_US:
-        raise AskedAhead(asked_at_us - received_us)
     return Question(
         id=request_id,
         text=form.text,
         received_us=received_us,
         cameras=tuple(parse_camera_id(name) for name in dict.fromkeys(form.cameras)),
         window=_window(form.window),
-        asked_at_us=asked_at_us,
+        asked_at_us=form.asked_at,
         conversation=None if form.conversation is None else ConversationId(form.conversation),
         max_tokens=form.max_tokens,
     )
@@ -74,7 +64,7 @@ def _window(window: wire.LastSeconds | wire.FromTo | None) -> LastWindow | Span 
 
 def _span(start_us: int, end_us: int) -> Span:
     if start_us >= end_us:
-        raise InvalidSpan("the span must end after it starts")
+        raise InvalidWindow("it must end after it starts")
     return Span(start_us, end_us)
 
 
@@ -83,21 +73,21 @@ def parse_span(
 ) -> Span:
     """Return the span that a query names: ``from`` and ``to``, or ``last_s`` up to and with ``now_us``.
 
-    ``from`` alone reaches to now. Raises InvalidSpan.
+    ``from`` alone reaches to now. Raises InvalidWindow.
     """
     if start is None and end is None:
         seconds = default_s if last_s is None else last_s
         if seconds is None:
-            raise InvalidSpan("name a span: from and to, or last_s")
+            raise InvalidWindow("name it by from and to, or by last_s")
         if not 0 < seconds <= _MAX_LAST_S:
-            raise InvalidSpan(f"last_s must be above 0 and at most {_MAX_LAST_S}")
+            raise InvalidWindow(f"last_s must be above 0 and at most {_MAX_LAST_S}")
         return Span(max(0, now_us - round(seconds * 1e6)), now_us + 1)
     if last_s is not None or start is None:
-        raise InvalidSpan("name a span either by from and to, or by last_s")
+        raise InvalidWindow("name it either by from and to, or by last_s")
     try:
         return _span(from_rfc3339(start), now_us + 1 if end is None else from_rfc3339(end))
     except BadTime as error:
-        raise InvalidSpan(f"from and to: {error}") from None
+        raise InvalidWindow(f"each of from and to {error}") from None
 
 
 def parse_source_form(form: wire.SourceForm, parse: SourceParser, *, current: Source | None = None) -> Source:
@@ -143,7 +133,7 @@ def read_message(text: str) -> wire.ClientMessage:
 def _message_error(error: ValidationError) -> ServiceError:
     details = error.errors(include_url=False, include_input=False, include_context=False)
     match details[0]["type"]:
-        case "json_invalid" | "model_attributes_type" | "union_tag_not_found":
+        case "json_invalid" | "model_type" | "dict_type" | "model_attributes_type" | "union_tag_not_found":
             return MalformedMessage()
         case "union_tag_invalid":
             return UnknownMessage(wire.CLIENT_TYPES)

@@ -92,20 +92,6 @@ class HostNotAllowed(ServiceError):
         super().__init__("the Host header names none of this server's names; see the allowed hosts setting")
 
 
-class InvalidSpan(ServiceError):
-    code = "invalid_span"
-    kind = ErrorKind.INVALID
-
-
-class AskedAhead(ServiceError):
-    code = "asked_at_ahead"
-    kind = ErrorKind.INVALID
-
-    def __init__(self, ahead_us: int) -> None:
-        super().__init__(f"asked_at lies {ahead_us / 1e6:.1f} s ahead of the server; 5 s are allowed")
-        self.ahead_us = ahead_us
-
-
 class UnknownZone(ServiceError):
     code = "unknown_zone"
     kind = ErrorKind.INVALID

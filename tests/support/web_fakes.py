@@ -6,6 +6,7 @@
 import argparse
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,7 +42,7 @@ from qa.answers import (
 )
 from qa.labels import local_time, time_label
 from web.app import create_app
-from web.metrics import PrometheusMeter
+from web.metrics import ExportedMeter
 from web.ports import CameraPatch, CameraStatus, NewCamera, Ports
 from web.server import Server, listen
 from web.settings import WebSettings
@@ -287,32 +288,9 @@ class ScriptedAsker:
             return ["Nothing ", "is held ", "of that time."]
         first, last = frames[0].label, frames[-1].label
         if any("\u4e00" <= letter <= "\u9fff" for letter in question.text):
-            return [
-                "一个",
-                "白色物体",
-                "在 ",
-                first,
-                " ",
-                "从左侧",
-                "进入，",
-                "在 ",
-                last,
-                " ",
-                "向右",
-                "移动。",
-            ]
-        return [
-            *["A", "white", "thing", "came", "in", "from", "the", "left", "at", ""][:-1],
-            first,
-            "and",
-            "was",
-            "at",
-            "the",
-            "right",
-            "side",
-            "at",
-            last + ".",
-        ]
+            return ["一个", "白色物体", "在 ", first, " 从左侧", "进入，", "在 ", last, " 向右", "移动。"]
+        sentence = f"A white thing came in from the left at {first} and was at the right side at {last}."
+        return [piece for piece in re.split(r"(\S+ ?)", sentence) if piece]
 
     def _done(
         self, question: Question, frames: tuple[UsedFrame, ...], said: str, began_us: int, first_us: int
@@ -357,7 +335,7 @@ class World:
     clock: Clock = field(default_factory=ServiceClock)
 
     def __post_init__(self) -> None:
-        self.meter = PrometheusMeter()
+        self.meter = ExportedMeter()
         self.window = MemoryPool(PoolSettings(), meter=self.meter)
         self.registry = FakeRegistry(self.clock, self.window)
         self.preview = FakePreview()
