@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from sampler.plane import Mask, Plane, gain_between
+from sampler.plane import Mask, Plane, gain_between, hysteresis
 
 LAG_US = 180_000
 STRONG = 14.0
@@ -15,10 +15,11 @@ WEAK = 7.0
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Where the picture changed. ``mask`` is 1 where it did; ``share`` of the picture, 0 to 1."""
+    """Where the picture changed since the plane ``past``: ``mask`` is 1 there; ``share`` of it, 0 to 1."""
 
     mask: Mask
     share: float
+    past: Plane
 
 
 class MotionMeter:
@@ -46,7 +47,7 @@ class MotionMeter:
         if not self._past:
             self._past.append((t_us, plane))
             self._last_us = t_us
-            return Motion(np.zeros(plane.shape, dtype=np.uint8), 0.0)
+            return Motion(np.zeros(plane.shape, dtype=np.uint8), 0.0, plane)
         self._past.append((t_us, plane))
         while len(self._past) > 2 and t_us - self._past[1][0] >= LAG_US:
             self._past.popleft()
@@ -54,19 +55,12 @@ class MotionMeter:
         change = cv2.absdiff(plane, before * np.float32(gain_between(plane, before)))
         mask = self._moved(change)
         self._learn(t_us, change)
-        return Motion(mask, float(np.count_nonzero(mask)) / mask.size)
+        return Motion(mask, float(np.count_nonzero(mask)) / mask.size, before)
 
     def _moved(self, change: Plane) -> Mask:
-        noise = self._noise
-        strong = change > (STRONG if noise is None else np.maximum(noise * 2.5, STRONG))
-        if np.count_nonzero(strong) < 2:
-            return np.zeros(change.shape, dtype=np.uint8)
-        weak = (change > (WEAK if noise is None else np.maximum(noise * 1.5, WEAK))).astype(np.uint8)
-        count, labels = cv2.connectedComponents(weak, connectivity=8)
-        seeds = np.bincount(labels[strong], minlength=count)
-        keep = (seeds >= 2).astype(np.uint8)
-        keep[0] = 0
-        return np.asarray(keep[labels], dtype=np.uint8)
+        if self._noise is None:
+            return hysteresis(change, WEAK, STRONG)
+        return hysteresis(change, np.maximum(self._noise * 1.5, WEAK), np.maximum(self._noise * 2.5, STRONG))
 
     def _learn(self, t_us: int, change: Plane) -> None:
         """Keep a slowly fading peak of each pixel's small changes; large ones are things, not noise."""

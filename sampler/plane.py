@@ -36,3 +36,22 @@ def gain_between(plane: Plane, reference: Plane) -> float:
     if np.count_nonzero(usable) < 24:
         return 1.0
     return float(np.median(now[usable] / before[usable]))
+
+
+def hysteresis(amount: Plane, weak: float | Plane, strong: float | Plane) -> Mask:
+    """Return 1 where ``amount`` is above ``weak`` and hangs together with two pixels above ``strong``."""
+    sure = amount > strong
+    if np.count_nonzero(sure) < 2:
+        return np.zeros(amount.shape, dtype=np.uint8)
+    count, labels = cv2.connectedComponents((amount > weak).astype(np.uint8), connectivity=8)
+    keep = (np.bincount(labels[sure], minlength=count) >= 2).astype(np.uint8)
+    keep[0] = 0
+    return np.asarray(keep[labels], dtype=np.uint8)
+
+
+def edges(plane: Plane) -> Plane:
+    """Return how strongly brightness changes around each pixel."""
+    found = np.zeros_like(plane)
+    found[:, 1:-1] += cv2.absdiff(plane[:, 2:], plane[:, :-2])
+    found[1:-1, :] += cv2.absdiff(plane[2:, :], plane[:-2, :])
+    return found

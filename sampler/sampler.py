@@ -7,10 +7,10 @@ from core.frames import Frame, KeepReason, Sample
 from core.records import Record
 from sampler.gate import MotionGate
 from sampler.jpeg import encode_jpeg, fitted_size
-from sampler.motion import MotionMeter
-from sampler.plane import plane_size, small_plane
+from sampler.plane import plane_size
 from sampler.settings import SamplerSettings
 from sampler.static import StillWatch
+from sampler.watcher import Watcher
 
 SILENCE_US = 5_000_000
 """So long without a frame, nobody can say that nothing moved: everything open ends at the last frame."""
@@ -47,47 +47,59 @@ class Sampler:
         self._settings = settings = settings or SamplerSettings()
         self._gate = MotionGate(per_s=settings.motion_per_s, heartbeat_us=settings.heartbeat_us)
         self._still = StillWatch(after_us=settings.static_after_us, every_us=settings.heartbeat_us)
-        self._meter = MotionMeter()
+        self._watcher: Watcher | None = None
         self._kept: Counter[KeepReason] = Counter()
         self._frames = 0
         self._epoch: int | None = None
+        self._picture_px = (0, 0)
         self._last_us: int | None = None
 
     def push(self, frame: Frame) -> Pushed:
         """Look at one frame. Stream times must grow; a new epoch ends what was open."""
         records = list(self._begin(frame))
-        size = plane_size(frame.picture.width_px, frame.picture.height_px, self._settings.plane_side_px)
-        motion = self._meter.push(frame.t_us, small_plane(frame.picture, size))
-        moving = motion.share > 0
+        seen = self._watcher_for(frame).push(frame.t_us, frame.picture)
+        records += seen.records
+        moving = seen.share > 0
         span = self._still.push(frame.t_us, moving=moving)
         if span is not None:
             records.append(span)
-        reason = self._gate.push(frame.t_us, moving=moving)
+        reason = self._gate.push(frame.t_us, moving=moving, scene_changed=seen.scene_changed)
         self._frames += 1
         self._last_us = frame.t_us
-        sample = None if reason is None else self._keep(frame, reason, motion.share)
+        sample = None if reason is None else self._keep(frame, reason, seen.share)
         return Pushed(sample, tuple(records))
 
     def finish(self) -> tuple[Record, ...]:
         """End everything that is open at the last frame, as an epoch ends; return the records to store."""
         span = self._still.finish()
-        self._meter.reset()
+        tracks = () if self._watcher is None else self._watcher.finish()
         self._gate.reset()
         self._last_us = None
-        return () if span is None else (span,)
+        return tracks if span is None else (*tracks, span)
 
     def statistics(self) -> SamplerStatistics:
         """Return counts so far."""
         return SamplerStatistics(self._frames, tuple((reason, self._kept[reason]) for reason in KeepReason))
 
+    def _watcher_for(self, frame: Frame) -> Watcher:
+        """Return the watcher; a fresh one where the picture has another size than before."""
+        picture = frame.picture
+        size = plane_size(picture.width_px, picture.height_px, self._settings.plane_side_px)
+        if self._watcher is None or self._watcher.size != size:
+            self._watcher = Watcher(size)
+        return self._watcher
+
     def _begin(self, frame: Frame) -> tuple[Record, ...]:
         """End what was open where the stream was interrupted."""
         ended: tuple[Record, ...] = ()
         if self._last_us is not None and (
-            frame.epoch != self._epoch or frame.t_us - self._last_us > SILENCE_US
+            frame.epoch != self._epoch
+            or frame.t_us - self._last_us > SILENCE_US
+            or self._picture_px != (frame.picture.width_px, frame.picture.height_px)
         ):
             ended = self.finish()
         self._epoch = frame.epoch
+        self._picture_px = (frame.picture.width_px, frame.picture.height_px)
         return ended
 
     def _keep(self, frame: Frame, reason: KeepReason, motion: float) -> Sample:
