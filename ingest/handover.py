@@ -58,8 +58,8 @@ class Handover:
         """Hand over one message; from the thread."""
         with self._lock:
             if isinstance(message, Decoded):
-                if self._frames >= self._capacity:
-                    self._drop_oldest_frame()
+                if self._frames >= self._capacity and self._drop_oldest_frame():
+                    message = replace(message, restarted=True)
                 self._frames += 1
             self._messages.append(message)
         self._wake()
@@ -102,8 +102,8 @@ class Handover:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
             self._loop.call_soon_threadsafe(self._changed.set)
 
-    def _drop_oldest_frame(self) -> None:
-        """Let the oldest frame go; its mark of a clock that started over passes to the next one."""
+    def _drop_oldest_frame(self) -> bool:
+        """Let the oldest frame go; return True where its mark must pass to the frame about to be put."""
         frames = [(at, message) for at, message in enumerate(self._messages) if isinstance(message, Decoded)]
         at, oldest = frames[0]
         if oldest.restarted and len(frames) > 1:
@@ -111,3 +111,4 @@ class Handover:
         del self._messages[at]
         self._frames -= 1
         self._skipped["slow_loop"] += 1
+        return oldest.restarted and len(frames) == 1
