@@ -64,7 +64,12 @@ def choose_model(settings: Settings) -> ModelChoice:
         )
     if settings.model == "none":
         return NoModel()
-    return LocalModel(settings.model, settings=settings.engine)
+    return LocalModel(
+        settings.model,
+        frame_tokens=settings.frame_tokens or None,
+        window_tokens=settings.window_tokens or None,
+        settings=settings.engine,
+    )
 
 
 @asynccontextmanager

@@ -64,6 +64,8 @@ class Settings(BaseSettings):
         model_url: An OpenAI-compatible address that answers instead of a model in this process.
         model_name: The model's name at ``model_url``; its first one if empty.
         model_key: Key for ``model_url``, if it wants one.
+        frame_tokens: Vision tokens of one frame for ``model``; 0 takes 196.
+        window_tokens: Vision tokens one question may have for ``model``; 0 takes 8,192.
         ingest: Reading cameras.
         sampler: Choosing frames.
         window: Keeping frames.
@@ -87,6 +89,8 @@ class Settings(BaseSettings):
     model_url: str = ""
     model_name: str = ""
     model_key: SecretStr = SecretStr("")
+    frame_tokens: int = Field(0, ge=0)
+    window_tokens: int = Field(0, ge=0)
     ingest: IngestSettings = IngestSettings()
     sampler: SamplerSettings = SamplerSettings()
     window: featcache.Settings = featcache.Settings()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -14,13 +15,14 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Heard:
-    """One whole answer."""
+    """One whole answer. ``first_word_s`` counts from sending the question."""
 
     started: Json = field(default_factory=dict)
     text: str = ""
     deltas: int = 0
     done: Json = field(default_factory=dict)
     error: Json = field(default_factory=dict)
+    first_word_s: float = 0.0
 
     def times(self) -> list[str]:
         """Return the labels in the text, without brackets, in order."""
@@ -41,7 +43,7 @@ async def ask_on(connection: ClientConnection, question: Json, *, within_s: floa
     """Ask on an open connection and return the whole answer, or the error in its place."""
     question = {"type": "ask", "id": "q1", **question}
     await connection.send(json.dumps(question))
-    heard = Heard()
+    heard, began = Heard(), time.perf_counter()
     async with asyncio.timeout(within_s):
         async for raw in connection:
             message = json.loads(raw)
@@ -51,6 +53,8 @@ async def ask_on(connection: ClientConnection, question: Json, *, within_s: floa
                 case "answer.started":
                     heard.started = message
                 case "answer.delta":
+                    if message["text"] and not heard.text:
+                        heard.first_word_s = time.perf_counter() - began
                     heard.text += message["text"]
                     heard.deltas += 1
                 case "answer.done":

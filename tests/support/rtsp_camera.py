@@ -7,7 +7,8 @@ Prints ``ready PORT`` once it listens. One line of standard input is one command
 ``quit`` ends; so does the end of standard input, so that no server outlives its test.
 
 A mount plays its clips in a row, for ever, without coding them again, with times that go on over the seams.
-``audio`` adds a tone as a track before the video, ``application`` a metadata track before both; without clips
+``report`` names coded pictures of the first clip by their place; for each of them, each time round, one line
+``sent WALL_US`` tells when the pipeline's clock lets it out. ``audio`` adds a tone as a track before the video, ``application`` a metadata track before both; without clips
 the tone is alone.
 """
 
@@ -16,6 +17,7 @@ import os
 import struct
 import sys
 import threading
+import time
 
 import gi
 
@@ -61,8 +63,9 @@ class Clip:
 class Player:
     """Feeds one appsrc with the clips of a mount, round and round."""
 
-    def __init__(self, clips, source):
+    def __init__(self, clips, source, report=()):
         self.clips, self.clip, self.unit, self.base = clips, 0, 0, 0
+        self.report = frozenset(report)
         source.set_property("caps", Gst.Caps.from_string(clips[0].caps))
         source.connect("need-data", self.feed)
 
@@ -73,6 +76,8 @@ class Player:
         buffer.pts, buffer.dts, buffer.duration = self.base + pts, self.base + dts, duration
         if delta:
             buffer.set_flags(Gst.BufferFlags.DELTA_UNIT)
+        if self.clip == 0 and self.unit in self.report:
+            self.tell(source, buffer.pts)
         source.emit("push-buffer", buffer)
         self.unit += 1
         if self.unit == len(clip.units):
@@ -80,6 +85,14 @@ class Player:
             self.clip = (self.clip + 1) % len(self.clips)
             if len(self.clips) > 1:
                 source.set_property("caps", Gst.Caps.from_string(self.clips[self.clip].caps))
+
+    @staticmethod
+    def tell(source, pts):
+        clock, base_time = source.get_clock(), source.get_base_time()
+        if clock is None or base_time == 0:
+            return  # not playing yet
+        wait_ns = base_time + pts - clock.get_time()
+        print(f"sent {(time.time_ns() + wait_ns) // 1000}", flush=True)
 
 
 class Metadata:
@@ -106,6 +119,7 @@ class Mount(GstRtspServer.RTSPMediaFactory):
         super().__init__()
         self.clips = [Clip(path) for path in spec.get("clips", [])]
         self.application = spec.get("application", False)
+        self.report = spec.get("report", [])
         parts = []
         if self.application:
             caps = "application/x-rtp,media=application,clock-rate=90000,encoding-name=VND.ONVIF.METADATA,payload=107"
@@ -124,7 +138,7 @@ class Mount(GstRtspServer.RTSPMediaFactory):
 
     def configure(self, _factory, media):
         if self.clips:
-            media.player = Player(self.clips, media.get_element().get_by_name("video"))
+            media.player = Player(self.clips, media.get_element().get_by_name("video"), self.report)
         if self.application:
             media.metadata = Metadata(media.get_element().get_by_name("metadata"))
 

@@ -35,11 +35,13 @@ class Mount:
         clips: Played in a row, looped, times going on; all of one codec. Sizes may differ.
         audio: A tone as the first track, before the video.
         application: A metadata track before all others.
+        report: Places of coded pictures in the first clip whose sending ``RtspServer.sent`` tells.
     """
 
     clips: Sequence[Path] = ()
     audio: bool = False
     application: bool = False
+    report: Sequence[int] = ()
 
 
 class RtspServer:
@@ -56,10 +58,12 @@ class RtspServer:
                 "clips": [str(Path(clip).resolve()) for clip in mount.clips],
                 "audio": mount.audio,
                 "application": mount.application,
+                "report": list(mount.report),
             }
             for name, mount in mounts.items()
         }
         self._process: subprocess.Popen[bytes] | None = None
+        self._unread = b""
 
     def url(self, mount: str, *, port: int | None = None) -> str:
         """Return the address of a mount, without name and password."""
@@ -82,6 +86,13 @@ class RtspServer:
             self._process = None
             raise ServerFailed((line + complaint).decode(errors="replace")[-2000:])
         self.port = int(line.split()[1])
+
+    def sent(self) -> list[int]:
+        """Return when reported pictures were sent since the last call, wall µs; those to come included."""
+        process = self._running()
+        assert process.stdout is not None
+        *lines, self._unread = (self._unread + (process.stdout.read() or b"")).split(b"\n")
+        return [int(line.split()[1]) for line in lines if line.startswith(b"sent ")]
 
     def kick(self) -> None:
         """Drop every client's connection; the server goes on."""
