@@ -67,6 +67,8 @@ class Cameras:
         """Delete a camera with every turn of conversation about it; return False where there was none."""
         about = select(schema.turn_cameras.c.turn_id).where(schema.turn_cameras.c.camera_id == camera_id)
         async with self._database.writing() as connection:
+            # PostgreSQL: a turn about it that is being stored now ends first, or finds no camera any more.
+            await connection.execute(select(_table.c.id).where(_table.c.id == camera_id).with_for_update())
             await connection.execute(delete(schema.turns).where(schema.turns.c.id.in_(about)))
             gone = await connection.execute(delete(_table).where(_table.c.id == camera_id))
         return bool(gone.rowcount)

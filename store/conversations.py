@@ -70,7 +70,12 @@ class Conversations:
             raise CameraNotRegistered(turn.cameras[0]) from None
 
     async def last(self, conversation: ConversationId, *, count: int = 8) -> tuple[StoredTurn, ...]:
-        """Return the newest turns of a conversation, oldest first. Raises UnknownConversation."""
+        """Return the newest ``count`` turns of a conversation, at least one asked for, oldest first.
+
+        Raises UnknownConversation.
+        """
+        if count < 1:
+            raise ValueError(f"ask for at least one turn, not {count}")
         newest = (
             select(turns)
             .where(turns.c.conversation == clean(conversation))

@@ -251,6 +251,28 @@ async def test_many_writers_lose_nothing(address: str) -> None:
         assert await two.cameras.last_t_us(GATE) == NOON_US + 39
 
 
+async def test_a_camera_deleted_while_turns_about_it_are_stored_leaves_no_trace(address: str) -> None:
+    async with await Store.open(address) as one, await Store.open(address) as two:
+        for rounds in range(5):
+            await one.cameras.add(camera_of())
+            async with asyncio.TaskGroup() as group:
+                for number in range(8):
+                    group.create_task(append_if_registered(one, number))
+                await asyncio.sleep(rounds * 0.002)
+                group.create_task(two.cameras.delete(GATE))
+            assert await one.conversations.count() == 0
+
+
+async def append_if_registered(store: Store, number: int) -> None:
+    with contextlib.suppress(CameraNotRegistered):
+        await store.conversations.append(turn_of(number))
+
+
+async def test_asking_for_no_turns_is_a_mistake(store: Store) -> None:
+    with pytest.raises(ValueError, match="at least one turn"):
+        await store.conversations.last(TALK, count=0)
+
+
 async def test_a_write_cancelled_in_mid_operation_leaves_the_store_working(store: Store) -> None:
     await store.cameras.add(camera_of())
     for rounds in range(12):
@@ -275,6 +297,21 @@ async def test_a_database_of_a_newer_livelens_is_refused_and_left_alone(address:
 
 async def test_it_says_whether_it_answers(store: Store) -> None:
     assert await store.healthy()
+
+
+@pytest.mark.slow
+async def test_a_server_that_was_away_serves_again_without_a_restart_of_ours(
+    postgres: PostgresServer,
+) -> None:
+    async with await Store.open(postgres.new_database()) as store:
+        await store.cameras.add(camera_of())
+        postgres.stop()
+        with pytest.raises(StoreUnavailable):
+            await store.cameras.mark(GATE, NOON_US)
+        assert not await store.healthy()
+        postgres.start()
+        await store.cameras.mark(GATE, NOON_US)
+        assert await store.cameras.last_t_us(GATE) == NOON_US
 
 
 async def test_a_server_that_is_not_there_is_named_without_its_password() -> None:

@@ -56,9 +56,19 @@ def turn_of(
 class PostgresServer:
     """A running server. Every database it makes is empty and stays until the server ends."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, control: list[str], start: list[str], port: int) -> None:
+        self._control = control
+        self._start = start
         self._port = port
         self._made = 0
+
+    def start(self) -> None:
+        """Start it, or start it again on the same port with the same databases."""
+        _run([*self._control, *self._start, "start"])
+
+    def stop(self) -> None:
+        """Stop it at once, cutting every connection."""
+        _run([*self._control, "-m", "immediate", "stop"])
 
     def new_database(self) -> str:
         """Make one more database and return its URL."""
@@ -87,16 +97,17 @@ def postgres_server() -> Iterator[PostgresServer]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     data = str(folder / "data")
-    options = f"-h 127.0.0.1 -p {port} -k {folder} -c fsync=off"
+    options = f"-h 127.0.0.1 -p {port} -k {folder} -c fsync=off"  # else it syncs every file as it recovers
     control = [*as_user, str(found[-1]), "-D", data, "-w"]
     try:
         initdb = [*as_user, str(found[-1].with_name("initdb")), "-D", data]
         _run([*initdb, "-U", "livelens", "-A", "trust", "-E", "UTF8", "--no-sync"])
-        _run([*control, "-l", str(folder / "log"), "-o", options, "start"])
+        server = PostgresServer(control, ["-l", str(folder / "log"), "-o", options], port)
+        server.start()
         try:
-            yield PostgresServer(port)
+            yield server
         finally:
-            _run([*control, "-m", "immediate", "stop"])
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

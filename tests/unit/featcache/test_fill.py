@@ -77,7 +77,7 @@ class Bench:
 
 async def until(condition) -> None:
     async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - the condition is a plain value, nobody sets an event
+        while not condition():
             await asyncio.sleep(0)
 
 

@@ -1,9 +1,10 @@
 import asyncio
+import time
 from collections.abc import Iterable
 
 import pytest
 
-from core.clock import ManualClock
+from core.clock import ManualClock, ServiceClock
 from core.ids import CameraId
 from core.meter import NullMeter
 from core.records import Gap, GapReason
@@ -72,3 +73,25 @@ async def test_it_goes_on_until_cancelled_and_asks_for_the_cameras_each_time() -
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (await pool.head(GATE)).frames == 0
+
+
+@pytest.mark.parametrize("step_us", [3_600 * SECOND_US, -3_600 * SECOND_US])
+async def test_a_step_of_the_hosts_clock_expires_nothing_and_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch, step_us: int
+) -> None:
+    host_us = {"wall": NOON_US, "mono": 0}
+    monkeypatch.setattr(time, "time_ns", lambda: host_us["wall"] * 1_000)
+    monkeypatch.setattr(time, "monotonic_ns", lambda: host_us["mono"] * 1_000)
+    clock, settings = ServiceClock(), Settings(retention_us=60 * SECOND_US)
+    pool = MemoryPool(settings, meter=NullMeter())
+    await pool.open_camera(GATE, FIRST_LIFE)
+    for second in range(40):
+        await pool.put(stored(clock.now_us(), seq=second), incarnation=FIRST_LIFE)
+        for name in host_us:
+            host_us[name] += SECOND_US
+        if second == 20:
+            host_us["wall"] += step_us
+        assert await trim_all(pool, [GATE], now_us=clock.now_us(), settings=settings) == 0
+    now_us = clock.now_us()
+    last_half_minute = await pool.index(GATE, Span(now_us - 30 * SECOND_US, now_us))
+    assert [frame.seq for frame in last_half_minute] == list(range(10, 40))

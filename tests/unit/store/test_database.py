@@ -182,6 +182,23 @@ async def test_a_damaged_page_is_found_by_the_check(tmp_path: Path, database: Da
     await damaged.close()
 
 
+async def test_a_full_disk_is_named_and_nothing_of_the_write_stays(tmp_path: Path) -> None:
+    database = connect(tmp_path / "a.db", Settings(connections=1))
+    async with database.writing() as connection:
+        await connection.execute(text("CREATE TABLE notes (number INTEGER PRIMARY KEY, body TEXT)"))
+        await connection.execute(text("PRAGMA max_page_count = 8"))
+
+    async def fill_up() -> None:
+        async with database.writing() as connection:
+            await connection.execute(text("INSERT INTO notes VALUES (1, 'x')"))
+            await connection.execute(text("INSERT INTO notes VALUES (2, hex(zeroblob(100000)))"))
+
+    with pytest.raises(StoreUnavailable, match="full"):
+        await fill_up()
+    assert await count(database) == 0
+    await database.close()
+
+
 async def test_a_whole_file_passes_the_check(database: Database) -> None:
     await add(database, 1)
     await database.check()
