@@ -55,7 +55,7 @@ def outcome_sentences(
                 )
             return (f"{asked} 还没有到，现在是 {now}。", "请问此前的时间，或到时再问。")
         case Outcome.TOO_OLD:
-            return _too_old(asked, coverage.evicted_before_us, zone, now_us, language)
+            return _too_old(asked, head, zone, now_us, language)
         case Outcome.GAP_ONLY:
             return _gap_only(asked, coverage.gaps, head, zone, now_us, language)
         case Outcome.EMPTY:
@@ -123,10 +123,13 @@ def limit_text(max_tokens: int, language: Language) -> str:
     )
 
 
-def _too_old(
-    asked: str, evicted_us: int | None, zone: ZoneInfo, now_us: int, language: Language
-) -> tuple[str, ...]:
-    since = clock_text(evicted_us or now_us, zone, now_us=now_us)
+def _too_old(asked: str, head: Head, zone: ZoneInfo, now_us: int, language: Language) -> tuple[str, ...]:
+    if head.oldest_us is None:
+        first = (
+            f"Pictures of {asked} are no longer held." if language is _EN else f"{asked} 的画面已不再保留。"
+        )
+        return (first, _try(head, zone, now_us, language))
+    since = clock_text(head.oldest_us, zone, now_us=now_us)
     if language is _EN:
         return (
             f"Pictures of {asked} are no longer held.",
