@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from transformers import Qwen3VLForConditionalGeneration
 from transformers.models.qwen3_vl.modeling_qwen3_vl import BaseModelOutputWithDeepstackFeatures
 from transformers.utils import logging as quiet
@@ -92,7 +93,7 @@ class QwenVL:
                 output_loading_info=True,
             )
             model = model.to(self._device).eval()
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             first_line = str(error).strip().splitlines()[:1] or [type(error).__name__]
             raise ModelNotLoadable(checkpoint.name, first_line[0]) from error
         if missing := sorted(report["missing_keys"]):

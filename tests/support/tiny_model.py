@@ -332,5 +332,5 @@ async def tiny_engine(folder: Path, **changes: Any) -> AsyncIterator[tuple[Any, 
 async def eventually(condition: Callable[[], bool], *, within_s: float = 5.0) -> None:
     """Wait until a condition holds; fail if it does not within the time given."""
     async with asyncio.timeout(within_s):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - conditions of other threads have no event
             await asyncio.sleep(0.002)
