@@ -161,6 +161,7 @@ async def pumping(
         )
     )
     try:
+        await asyncio.sleep(0)  # a task cancelled before its first step never runs its own clean-up
         yield run
     finally:
         run.task.cancel()
