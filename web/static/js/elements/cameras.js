@@ -84,7 +84,7 @@ export class Cameras extends Part {
     const picture = /** @type {HTMLImageElement} */ (card.querySelector("img"));
     if (seen_us && !picture.src) picture.src = `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`;
     setText(part(".fix"), say("cameras.fix"));
-    show(part(".fix"), name === "auth_failed");
+    show(part(".fix"), name === "auth_failed" && camera.id !== state.focus); // else the picture offers it
     card.classList.toggle("away", away);
     card.classList.toggle("refused", name === "auth_failed");
   }

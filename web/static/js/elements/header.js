@@ -56,7 +56,7 @@ export class Header extends Part {
     const model = focusedCamera(state)?.answered_by ?? null;
     const measured = model === "measured";
     setText(this.model, measured ? say("head.measured") : (model ?? say("head.none")));
-    setText(this.line, measured ? `${say("head.measured.line")} ${say("head.measured.short")}` : "");
+    setText(this.line, measured ? say("head.measured.line") + say("list.space") + say("head.measured.short") : "");
     setText(this.noteLine, measured || !model ? say("head.measured.line") : say("head.model.line", { model }));
     show(this.how, measured);
     show(this.answers, model !== null);

@@ -15,7 +15,7 @@ export class Stage extends Part {
     this.heading = h("h2.stage-name", { id: "stage-name" });
     this.shape = h("span.shape");
     this.word = h("span.word");
-    this.chip = h("span.delay", { role: "status" }, this.shape, this.word);
+    this.chip = h("span.delay", {}, this.shape, this.word);
     this.menu = h(
       "div.note.menu",
       { id: "camera-menu", popover: "auto" },

@@ -97,26 +97,27 @@ export class TurnView extends Part {
       this.strip,
       [...items, ...(hidden ? [{ key: "more", frame: null, cited: false }] : [])],
       (item) => item.key,
-      (item) => (item.frame ? this.#thumb(item.frame, turn.camera ?? "", zone) : this.#moreButton()),
+      (item) => (item.frame ? this.#thumb(item.frame, turn.camera ?? "") : this.#moreButton()),
       (element, item) => {
         element.classList.toggle("cited", item.cited);
         if (!item.frame) setText(element, `+${hidden}`);
         const time = item.frame ? clockTime(item.frame.t_us, zone) : "";
-        element.setAttribute("aria-label", item.frame ? say(item.cited ? "turn.frame.cited" : "turn.frame", { time }) : say("turn.more", { n: hidden }));
+        const named = item.frame ? element.firstElementChild : element;
+        named.setAttribute("aria-label", item.frame ? say(item.cited ? "turn.frame.cited" : "turn.frame", { time }) : say("turn.more", { n: hidden }));
       },
     );
     this.#light(state);
   }
 
-  /** @param {import("../answer.js").UsedFrame} frame @param {string} camera @param {string} zone */
-  #thumb(frame, camera, zone) {
+  /** @param {import("../answer.js").UsedFrame} frame @param {string} camera */
+  #thumb(frame, camera) {
     const moment = { camera, t_us: frame.t_us };
     const { actions, api } = this.app;
     const thumb = h(
       "a.evidence",
       { href: `#${camera}/${frame.t_us}`, onmouseenter: () => actions.hint(moment), onmouseleave: () => actions.hint(null), onfocus: () => actions.hint(moment), onblur: () => actions.hint(null) },
       h("img", { src: api.frameUrl(camera, frame.t_us), alt: "", loading: "lazy", decoding: "async" }),
-      h("span", {}, clockTime(frame.t_us, zone)),
+      h("span", {}, frame.label.slice(1, -1)),
     );
     thumb.dataset.moment = `${camera}/${frame.t_us}`;
     return h("div.evidence-item", { role: "listitem" }, thumb);

@@ -38,7 +38,7 @@ const FULL_MOTION = 0.16; // more than this share of the picture is a full colum
 
 /**
  * The greatest motion per column, each sample reaching to the next one but at most `reach_us`.
- * @param {readonly {t_us: number, motion: number}[]} samples by time
+ * @param {readonly import("../api.js").Sample[]} samples by time
  * @param {Scale} scale
  * @param {number} column_px
  * @param {number} [reach_us]
@@ -48,7 +48,7 @@ export function motionColumns(samples, scale, column_px, reach_us = 600_000) {
   const columns = new Float32Array(Math.max(1, Math.ceil(scale.width_px / column_px)));
   for (let i = 0; i < samples.length; i++) {
     const sample = samples[i];
-    if (sample.motion <= 0) continue;
+    if (sample.reason === "heartbeat" || sample.motion <= 0) continue; // what is left there is noise
     const until_us = Math.min(samples[i + 1]?.t_us ?? Infinity, sample.t_us + reach_us);
     const first = Math.max(0, Math.floor(xOf(scale, sample.t_us) / column_px));
     const last = Math.min(columns.length - 1, Math.max(first, Math.ceil(xOf(scale, until_us) / column_px) - 1));

@@ -5,7 +5,6 @@ const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 
 /** @type {Record<string, string | ((values: any) => string)>} */
 export const EN = {
-  "page.title": "livelens",
   "page.skip": "Skip to the question",
 
   "head.language": "语言：中文",
@@ -26,7 +25,6 @@ export const EN = {
 
   "cameras.title": "Cameras",
   "cameras.add": "Add camera",
-  "cameras.remove": "Remove {name}",
   "cameras.remove.ask": "Remove {name} and everything kept of it?",
   "cameras.remove.note": "All its frames and their times are deleted. This cannot be undone.",
   "cameras.remove.yes": "Remove",
@@ -191,7 +189,6 @@ export const EN = {
   "ask.hint.any": "Ask",
   "ask.send": "Send",
   "ask.stop": "Stop",
-  "ask.camera": "Camera: {name}",
   "ask.camera.remove": "Do not name a camera",
   "ask.camera.add": "Name {name}",
   "ask.span.remove": "Do not name a span",
@@ -202,12 +199,11 @@ export const EN = {
   "ask.keys": "Enter sends, Shift+Enter begins a new line",
 
   "list.stop": ". ",
+  "list.space": " ",
   "list.comma": ", ",
   "turn.looking": "Looking for frames",
   "turn.answering": "Answering",
-  "turn.stop": "Stop this answer",
   "turn.again": "Ask again",
-  "turn.stopped": "Stopped.",
   "turn.lost": "The connection broke before this answer was complete.",
   "turn.frames": "{shown} of {all} frames",
   "turn.evidence": "Frames this answer rests on",

@@ -2,7 +2,6 @@
 
 /** @type {Record<string, string | ((values: any) => string)>} */
 export const ZH = {
-  "page.title": "livelens",
   "page.skip": "跳到提问框",
 
   "head.language": "Language: English",
@@ -23,7 +22,6 @@ export const ZH = {
 
   "cameras.title": "摄像头",
   "cameras.add": "添加摄像头",
-  "cameras.remove": "移除 {name}",
   "cameras.remove.ask": "移除 {name} 及其全部保留内容？",
   "cameras.remove.note": "它的所有画面和时间记录都会删除，无法恢复。",
   "cameras.remove.yes": "移除",
@@ -187,7 +185,6 @@ export const ZH = {
   "ask.hint.any": "提问",
   "ask.send": "发送",
   "ask.stop": "停止",
-  "ask.camera": "摄像头：{name}",
   "ask.camera.remove": "不指定摄像头",
   "ask.camera.add": "指定 {name}",
   "ask.span.remove": "不指定时段",
@@ -198,12 +195,11 @@ export const ZH = {
   "ask.keys": "回车发送，Shift+回车换行",
 
   "list.stop": "。",
+  "list.space": "",
   "list.comma": "，",
   "turn.looking": "正在查找画面",
   "turn.answering": "正在回答",
-  "turn.stop": "停止这个回答",
   "turn.again": "再问一次",
-  "turn.stopped": "已停止。",
   "turn.lost": "回答完成之前连接断开了。",
   "turn.frames": "{all} 帧中的 {shown} 帧",
   "turn.evidence": "这个回答所依据的画面",
