@@ -1,10 +1,11 @@
 """Registered cameras, and how far their stream time has come."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from sqlalchemy import Row, delete, exc, insert, or_, select, update
+from sqlalchemy import Row, bindparam, delete, exc, insert, or_, select, update
 
 from core.cameras import Camera, Credentials, Source, Transport
 from core.ids import CameraId, Incarnation
@@ -75,15 +76,19 @@ class Cameras:
 
     async def mark(self, camera_id: CameraId, last_t_us: int) -> None:
         """Note how far a camera's stream time has come; an earlier time or an unknown camera changes nothing."""
+        await self.mark_all({camera_id: last_t_us})
+
+    async def mark_all(self, times_us: Mapping[CameraId, int]) -> None:
+        """Note how far each camera's stream time has come, in one transaction; as ``mark`` for each."""
+        if not times_us:
+            return
+        older = or_(_table.c.last_t_us.is_(None), _table.c.last_t_us < bindparam("time_us"))
+        step = update(_table).where(_table.c.id == bindparam("camera"), older)
+        step = step.values(last_t_us=bindparam("time_us"))
+        # In order of id, so that two processes that mark the same cameras cannot wait for each other.
+        rows = [{"camera": camera_id, "time_us": times_us[camera_id]} for camera_id in sorted(times_us)]
         async with self._database.writing() as connection:
-            await connection.execute(
-                update(_table)
-                .where(
-                    _table.c.id == camera_id,
-                    or_(_table.c.last_t_us.is_(None), _table.c.last_t_us < last_t_us),
-                )
-                .values(last_t_us=last_t_us)
-            )
+            await connection.execute(step, rows)
 
     async def last_t_us(self, camera_id: CameraId) -> int | None:
         """Return the stream time that the camera's next frame must lie after; None if it never had one."""

@@ -139,6 +139,16 @@ async def test_stream_time_goes_on_and_never_back(store: Store) -> None:
     assert await store.cameras.last_t_us(GATE) == NOON_US + 9
 
 
+async def test_many_cameras_are_marked_at_once_each_by_its_own_time(store: Store) -> None:
+    for camera_id in (GATE, YARD):
+        await store.cameras.add(camera_of(camera_id))
+    await store.cameras.mark(YARD, NOON_US + 9)
+    await store.cameras.mark_all({YARD: NOON_US + 5, GATE: NOON_US + 3, CameraId("gone"): NOON_US})
+    await store.cameras.mark_all({})
+    assert await store.cameras.last_t_us(GATE) == NOON_US + 3
+    assert await store.cameras.last_t_us(YARD) == NOON_US + 9
+
+
 async def test_marking_a_camera_deleted_meanwhile_changes_nothing(store: Store) -> None:
     await store.cameras.mark(GATE, NOON_US)
     assert await store.cameras.list() == ()
