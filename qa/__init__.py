@@ -12,6 +12,7 @@ the frames, ``models`` the decoder, ``store`` the conversations, ``web`` the wir
 """
 
 from qa.ask import Asker
+from qa.measured import word_answer
 from qa.ports import (
     AskParts,
     Cameras,
@@ -39,4 +40,5 @@ __all__ = [
     "WordMeasured",
     "read_when",
     "warm_up",
+    "word_answer",
 ]

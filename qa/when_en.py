@@ -27,11 +27,14 @@ from qa.when_range import (
     At,
     Before,
     Between,
+    Day,
     Last,
     Moment,
     Next,
+    Part,
     Range,
     Since,
+    Weekday,
 )
 
 NOW_US = 10 * SECOND_US
@@ -105,11 +108,14 @@ def _phrase(pattern: str, build: Build) -> Phrase:
 
 _ON = rf"(?:(?P<day>{DAY}),? )?"
 _LAST = r"(?:(?:in|for|over|during|within|of) )?(?:the |these )?(?:last|past|previous)"
+_NO_NUMBER = "".join(rf"(?<!{word} )" for word in ("room", "flat", "number", "ratio", "scale", "score"))
+"""What makes 12:30 the number of something."""
 
 _PHRASES = (
     # lengths before now
     _phrase(rf"{_LAST} (?P<n>{LENGTH})", _last),
     _phrase(rf"{_LAST} (?P<u>second|minute|min|hour|day|week)(?P<half> and a half)?", _last_unit),
+    _phrase(rf"(?:since|for) (?P<n>{LENGTH}){ENDS}", _last),
     _phrase(rf"(?:the )?(?:next|coming) (?P<n>{LENGTH})", _next),
     # words for now
     _phrase(
@@ -118,6 +124,10 @@ _PHRASES = (
     ),
     _phrase(r"(?:right now|at the moment|at this moment|now(?! and then)|currently)", _always(Last(NOW_US))),
     _phrase(r"(?:recently|lately)", _always(Last(RECENTLY_US))),
+    # words for days and nights
+    _phrase(r"all day", _always(At(Moment(day=Day(0))))),
+    _phrase(r"this week", _always(Since(Moment(day=Weekday(0))))),
+    _phrase(r"overnight", _always(At(Moment(day=Day(-1), part=Part.NIGHT)))),
     # two end points
     _phrase(rf"between (?P<a>{NUMBER}) and (?P<b>{NUMBER}) (?P<u>{UNIT}) ago", _between_ago),
     _phrase(rf"(?P<a>{NUMBER}) ?(?:to|-) ?(?P<b>{NUMBER}) (?P<u>{UNIT}) ago", _between_ago),
@@ -133,6 +143,7 @@ _PHRASES = (
     # one end point
     _phrase(rf"(?:ever )?since (?P<a>{MOMENT})", to_moment(Since)),
     _phrase(rf"since (?P<a>{HOUR}){ENDS}", to_moment(Since)),
+    _phrase(rf"from (?P<a>{POINT}){ENDS}", to_moment(Since)),
     _phrase(
         rf"(?:starting )?from (?P<a>{MOMENT}) (?:on|onwards?|until now|till now|to now)", to_moment(Since)
     ),
@@ -148,7 +159,7 @@ _PHRASES = (
         to_moment(Around),
     ),
     _phrase(rf"(?:at |on |during )?(?P<a>{AGO})", to_moment(At)),
-    _phrase(rf"(?:at )?(?P<a>{POINT})", to_moment(At)),
+    _phrase(rf"(?:at )?{_NO_NUMBER}(?P<a>{POINT})", to_moment(At)),
     _phrase(rf"at (?P<a>{HOUR}(?: {DAY})+)", to_moment(At)),
     _phrase(rf"(?:happen(?:ed|ing)?|going on|was it like) at (?P<a>{HOUR}){ENDS}", to_moment(At)),
     _phrase(rf"(?:during )?(?P<a>{DAY})", to_moment(At)),

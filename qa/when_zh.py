@@ -5,7 +5,7 @@ from datetime import date
 
 from qa.when_en import JUST_BEFORE_US, JUST_NOW_US, NOW_US, RECENTLY_US
 from qa.when_phrases import Build, Phrase, ReadMoment, between, to_moment
-from qa.when_range import After, Around, At, Before, Between, Last, Moment, Next, Range, Since
+from qa.when_range import After, Around, At, Before, Between, Last, Moment, Next, Range, Since, Weekday
 from qa.when_zh_points import (
     AGO,
     ANY_HOUR,
@@ -80,6 +80,10 @@ def _phrase(pattern: str, build: Build) -> Phrase:
 _ON = rf"(?:(?P<day>{DAY})的?,?，?)?"
 _TO = r" ?(?:到|至|-|直到) ?"
 
+_LAST_WEEK = Between(
+    Moment(day=Weekday(0, before_this_week=True)), Moment(day=Weekday(6, before_this_week=True))
+)
+
 _PHRASES = (
     # lengths before now
     _phrase(
@@ -93,6 +97,11 @@ _PHRASES = (
     _phrase(r"(?:刚才|刚刚|方才|刚)", _always(Last(JUST_NOW_US))),
     _phrase(r"(?:现在|此刻|目前|当前|眼下|这会儿)", _always(Last(NOW_US))),
     _phrase(r"(?:最近|近来)", _always(Last(RECENTLY_US))),
+    # words for weeks
+    _phrase(
+        r"(?:这|本)(?:周|个?星期|个?礼拜)(?![一二三四五六日天末])", _always(Since(Moment(day=Weekday(0))))
+    ),
+    _phrase(r"上个?(?:周|星期|礼拜)(?![一二三四五六日天末])", _always(_LAST_WEEK)),
     # two end points
     _phrase(rf"(?P<a>{NUMBER})(?:{_TO}|-)(?P<b>{NUMBER}) ?(?P<u>{UNIT})(?:之前|以前|前)", _between_ago),
     _phrase(rf"(?:从|自)?{_ON}(?:从|自)?(?P<a>{MOMENT}){_TO}(?P<b>{MOMENT})(?:之间|期间)?", between),

@@ -54,6 +54,8 @@ _PARTS = {
     "昨夜": Part.NIGHT,
     "夜里": Part.NIGHT,
     "夜间": Part.NIGHT,
+    "半夜": Part.NIGHT,
+    "深夜": Part.NIGHT,
 }
 _DAYS = {
     "今天": 0,
@@ -64,15 +66,27 @@ _DAYS = {
     "昨日": -1,
     "昨晚": -1,
     "昨夜": -1,
+    "大前天": -3,
     "前天": -2,
     "明天": 1,
 }
-_UNITS = {"秒": SECOND_US, "分": MINUTE_US, "小": HOUR_US, "钟": HOUR_US, "天": DAY_US, "刻": 15 * MINUTE_US}
+_UNITS = {
+    "秒": SECOND_US,
+    "分": MINUTE_US,
+    "小": HOUR_US,
+    "钟": HOUR_US,
+    "天": DAY_US,
+    "刻": 15 * MINUTE_US,
+} | {
+    "s": SECOND_US,
+    "m": MINUTE_US,
+    "h": HOUR_US,
+}
 
 # ---------------------------------------------------------------- patterns
 
 NUMBER = r"(?:\d{1,6}(?:\.\d{1,3})?|[〇零一二两三四五六七八九十百]{1,6})"
-UNIT = r"(?:秒钟|秒|分钟|分|个?小时|个?钟头|刻钟|天)"
+UNIT = r"(?:秒钟|秒|分钟|分|个?小时|个?钟头|刻钟|天|(?:s|sec|min|h)(?![a-zA-Z]))"
 LENGTH = (
     rf"(?:(?:{NUMBER}|好?几)(?:个半| 个半)(?:小时|钟头)|半个?(?:小时|钟头)|半分钟|半天"
     rf"|(?:{NUMBER}|好?几) ?{UNIT}半?)"
@@ -131,7 +145,7 @@ def length_us(text: str) -> tuple[int, int]:
     text = text.replace(" ", "")
     if half := re.fullmatch(r"半个?(小|钟|分|天).*", text):
         return _UNITS[half[1]] // 2, MINUTE_US if half[1] != "分" else SECOND_US
-    found = re.fullmatch(rf"({NUMBER}|好?几)(个半|个)?(秒|分|小|钟|刻|天)\S*?(半)?", text)
+    found = re.fullmatch(rf"({NUMBER}|好?几)(个半|个)?(秒|分|小|钟|刻|天|s|m|h)\S*?(半)?", text)
     if found is None:
         return 0, 0
     unit = _UNITS[found[3]]

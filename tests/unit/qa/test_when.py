@@ -18,6 +18,12 @@ def test_the_words_that_say_it_are_given_back_as_they_stand_in_the_question() ->
     assert when("What came  between 2 and 3 PM yesterday, please?").text == "between 2 and 3 PM yesterday"
 
 
+def test_a_long_text_is_read_at_its_start_and_its_end() -> None:
+    filler = "and I also wondered about this " * 100
+    assert when(f"since 14:00, {filler}").text == "since 14:00"
+    assert when(f"{filler} since 14:00?").text == "since 14:00"
+
+
 def test_a_point_is_told_from_a_range() -> None:
     assert when("at 14:03:05").point
     assert not when("since 14:03:05").point
