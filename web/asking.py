@@ -14,7 +14,7 @@ from web import wire
 from web.accept import parse_question
 from web.access import Action, Principal, may
 from web.cameras import Caller
-from web.errors import Forbidden, ServerStopping, TooManyQuestions
+from web.errors import Forbidden, TooManyQuestions
 from web.ports import Ports
 from web.present import answer_message, error_message
 from web.routes import API
@@ -88,25 +88,35 @@ class AskRoute:
     async def ask(self, form: wire.AskForm, caller: Caller) -> Response:
         """Answer a question as server-sent events, named like the WebSocket's messages."""
         question = accept_question(form, caller, self._ports)
-        farewell = error_message(ServerStopping(), question.id)
+        events = _Events(question, caller, self._ports)
         return StreamReply(
-            self._events(question, caller),
+            events.stream(),
             media_type="text/event-stream",
             stopping=self._stopping,
             stall_timeout_s=self._settings.stall_timeout_s,
             places=self._places,
-            farewell=sse(farewell),
+            last_words=events.last_words,
         )
 
-    async def _events(self, question: Question, caller: Principal) -> AsyncGenerator[bytes]:
-        seq = 0
-        async with aclosing(answers(question, caller, self._ports)) as values:
-            try:
-                async for value in values:
-                    seq += 1
-                    message = answer_message(value, question.id)
-                    yield sse(message.model_copy(update={"seq": seq}))
-            except ServiceError as error:
-                if seq == 0:
-                    raise  # nothing was sent: the reply can still be a proper problem document
-                yield sse(error_message(error, question.id).model_copy(update={"seq": seq + 1}))
+
+class _Events:
+    """One answer as server-sent events, numbered from 1."""
+
+    def __init__(self, question: Question, caller: Principal, ports: Ports) -> None:
+        self._question = question
+        self._caller = caller
+        self._ports = ports
+        self._seq = 0
+
+    async def stream(self) -> AsyncGenerator[bytes]:
+        async with aclosing(answers(self._question, self._caller, self._ports)) as values:
+            async for value in values:
+                yield self._numbered(answer_message(value, self._question.id))
+
+    def last_words(self, error: ServiceError) -> bytes:
+        """Return the event that says why the answer broke off."""
+        return self._numbered(error_message(error, self._question.id))
+
+    def _numbered(self, message: wire.ServerMessage) -> bytes:
+        self._seq += 1
+        return sse(message.model_copy(update={"seq": self._seq}))

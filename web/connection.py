@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from web.streams import Stopping, interrupt
+from web.streams import Interrupted, Interruptible, Stopping
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Connection:
         self._stall_timeout_s = stall_timeout_s
         self._stopping = stopping
         self._ending: Ending | None = None
-        self._scope: asyncio.Timeout | None = None
+        self._scope: Interruptible | None = None
 
     @property
     def open(self) -> bool:
@@ -62,7 +62,7 @@ class Connection:
         May be called again after MOVED. The socket is not closed: ``close`` does that.
         """
         self._ending = None
-        self._scope = asyncio.timeout(None)
+        self._scope = Interruptible()
         try:
             async with self._scope:
                 with self._stopping.interrupting(self._scope):
@@ -71,7 +71,7 @@ class Connection:
                         if message["type"] == "websocket.disconnect":
                             return CLOSED if message.get("code") in _GOODBYES else LOST
                         await on_message(message.get("text"))
-        except TimeoutError:
+        except Interrupted:
             return self._ending or STOPPING
         finally:
             self._scope = None
@@ -80,7 +80,7 @@ class Connection:
         """Let ``read`` return ``ending`` now."""
         if self._scope is not None and self._ending is None:
             self._ending = ending
-            interrupt(self._scope)
+            self._scope.interrupt()
 
     async def send(self, text: str) -> bool:
         """Send one message; return False, and end the connection, where it is gone or takes nothing."""

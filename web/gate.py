@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -44,6 +45,10 @@ logger = logging.getLogger(__name__)
 PRINCIPAL = "livelens.principal"
 """Where the connection's scope carries the principal."""
 
+REFUSE = "livelens.refuse"
+"""Where a WebSocket's scope carries what refuses its handshake: called with the error and awaited."""
+
+_GOODBYE_S = 1.0
 _SAFE = frozenset({"GET", "HEAD"})
 _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -157,9 +162,10 @@ class Gate:
         try:
             admitted = self._admit(WEBSOCKET, scope)
         except ServiceError as error:
-            await refuse_handshake(error, scope, send)
+            await refuse_handshake(error, scope=scope, receive=receive, send=send)
             return
-        await self._app({**scope, PRINCIPAL: admitted.principal}, receive, send)
+        refuse = partial(refuse_handshake, scope=scope, receive=receive, send=send)
+        await self._app({**scope, PRINCIPAL: admitted.principal, REFUSE: refuse}, receive, send)
 
     def _admit(self, method: str, scope: Scope) -> Admitted:
         client = scope.get("client")
@@ -253,7 +259,7 @@ class _Reply:
             await problem(error)(self._scope, receive, self.send)
 
 
-async def refuse_handshake(error: ServiceError, scope: Scope, send: Send) -> None:
+async def refuse_handshake(error: ServiceError, *, scope: Scope, receive: Receive, send: Send) -> None:
     """Refuse a WebSocket before it opens: with a problem document where the server can, else with a bare 403."""
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008})
@@ -262,3 +268,11 @@ async def refuse_handshake(error: ServiceError, scope: Scope, send: Send) -> Non
     headers = [(name, value) for name, value in reply.raw_headers if name != b"content-length"]
     await send({"type": "websocket.http.response.start", "status": reply.status_code, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": reply.body, "more_body": False})
+    # uvicorn takes the handshake for forgotten if we return before its connection is closed.
+    try:
+        async with asyncio.timeout(_GOODBYE_S):
+            for _ in range(2):
+                while (await receive())["type"] != "websocket.disconnect":
+                    pass
+    except TimeoutError:
+        logger.debug("refused client keeps its connection")

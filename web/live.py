@@ -13,7 +13,7 @@ from web.access import Principal
 from web.book import SessionBook, SessionLimits
 from web.connection import GONE, MOVED, Connection
 from web.errors import ServerStopping, SessionGone, SubprotocolRequired, TooManySessions
-from web.gate import PRINCIPAL, refuse_handshake
+from web.gate import PRINCIPAL, REFUSE
 from web.ports import Ports
 from web.routes import API
 from web.session import Session
@@ -74,7 +74,7 @@ class LiveRoute:
                 await socket.accept(subprotocol=wire.SUBPROTOCOL)
                 await self._serve(socket, socket.scope[PRINCIPAL])
         except ServiceError as refusal:
-            await refuse_handshake(refusal, dict(socket.scope), socket.send)
+            await socket.scope[REFUSE](refusal)
         finally:
             self._ports.meter.gauge(Metric.SOCKETS, self._places.taken)
 
@@ -88,6 +88,7 @@ class LiveRoute:
             self._ports,
             self._settings,
             book=SessionBook(self._limits),
+            stopping=self._stopping,
             resume=self._resume,
         )
         self._sessions[session.id] = session

@@ -82,11 +82,10 @@ def validation_error(details: list[ErrorDetails]) -> ServiceError:
 
 
 def install(app: FastAPI) -> None:
-    """Make ``app`` answer every error with a problem document."""
+    """Make ``app`` answer deliberate errors with problem documents; the gate around it has the rest."""
     app.add_exception_handler(ServiceError, _on_service_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
-    app.add_exception_handler(Exception, _on_unexpected)
 
 
 async def _on_service_error(_request: Request, error: Exception) -> Response:
@@ -115,7 +114,3 @@ async def _on_http_exception(_request: Request, error: Exception) -> Response:
             return problem(InvalidRequest())
         case _:
             return problem(ServiceError())
-
-
-async def _on_unexpected(_request: Request, _error: Exception) -> Response:
-    return problem(ServiceError())  # the gate logs it

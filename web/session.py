@@ -27,7 +27,7 @@ from web.errors import (
 from web.ports import CameraStatus, Ports
 from web.present import answer_message, error_message, state_view
 from web.settings import WebSettings
-from web.streams import interrupt
+from web.streams import Interrupted, Interruptible, Stopping
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class _Running:
     """A question being answered, and what its answer has said."""
 
     question: Question
-    scope: asyncio.Timeout
+    scope: Interruptible
     camera_id: CameraId | None
     frames: int = 0
 
@@ -59,6 +59,7 @@ class Session:
         settings: WebSettings,
         *,
         book: SessionBook,
+        stopping: Stopping,
         resume: "Callable[[Session, Connection, wire.ResumeMessage], None]",
     ) -> None:
         self.id = session_id
@@ -66,6 +67,7 @@ class Session:
         self.book = book
         self._ports = ports
         self._settings = settings
+        self._stopping = stopping
         self._resume = resume
         self._connection: Connection | None = None
         self._urgent: deque[str] = deque()
@@ -156,22 +158,24 @@ class Session:
             await connection.close(ending)
 
     async def _wait_for_the_end(self) -> None:
-        """Return once the session ended for good, or no connection came back in time."""
-        while not self._final:
-            waiting = self._connection is None and not self._expected
-            patience_s = self._settings.answer_grace_s if waiting else None
-            self._changed.clear()
-            try:
-                async with asyncio.timeout(patience_s):
-                    await self._changed.wait()
-            except TimeoutError:
-                return
+        """Return once the session ended for good, no connection came back in time, or the server stops."""
+        scope = Interruptible()
+        try:
+            async with scope:
+                with self._stopping.interrupting(scope):
+                    while not self._final:
+                        waiting = self._connection is None and not self._expected
+                        self._changed.clear()
+                        async with asyncio.timeout(self._settings.answer_grace_s if waiting else None):
+                            await self._changed.wait()
+        except (TimeoutError, Interrupted):
+            logger.debug("nobody came back to the session", extra={"session": self.id})
 
     async def _give_up(self) -> None:
         """Abort what is being answered, within two seconds."""
         self._over = True
         for running in tuple(self._running.values()):
-            interrupt(running.scope)
+            running.scope.interrupt()
         if self._answer_tasks:
             await asyncio.wait(self._answer_tasks, timeout=_GIVING_UP_S)
 
@@ -199,7 +203,7 @@ class Session:
             case wire.CancelMessage(id=question_id):
                 if question_id not in self._running:
                     raise UnknownQuestion
-                interrupt(self._running[question_id].scope)
+                self._running[question_id].scope.interrupt()
             case wire.ResumeMessage() as resume:
                 if not self._fresh or self._connection is None:
                     raise InvalidMessage("resume: comes first in a connection, before any question")
@@ -219,7 +223,7 @@ class Session:
         self._fresh = False
         assert self._group is not None
         camera_id = question.cameras[0] if question.cameras else None
-        running = _Running(question, asyncio.timeout(None), camera_id)
+        running = _Running(question, Interruptible(), camera_id)
         self._running[ask.id] = running
         task = self._group.create_task(self._answer(ask.id, running), name=f"web:answer:{question.id}")
         self._answer_tasks.add(task)
@@ -233,9 +237,7 @@ class Session:
                 await self._stream(question_id, running)
         except ServiceError as error:
             await self._say(error_message(error, question_id))
-        except TimeoutError:
-            if not running.scope.expired():
-                raise
+        except Interrupted:
             if self._over:
                 self.book.put(error_message(ConnectionLost(), question_id))
             else:

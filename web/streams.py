@@ -4,6 +4,8 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
+from types import TracebackType
+from typing import Self
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -15,12 +17,55 @@ from web.problems import problem
 logger = logging.getLogger(__name__)
 
 
+class Interrupted(Exception):
+    """Raised at the end of an ``Interruptible`` that was interrupted."""
+
+
+class Interruptible:
+    """A block that another task can interrupt, once: the ``async with`` then ends with Interrupted.
+
+    An interruption before the block is entered is not lost. Built on ``asyncio.timeout``, so that it tells
+    itself apart from every other cancellation.
+    """
+
+    def __init__(self) -> None:
+        self._timeout = asyncio.timeout(None)
+        self._asked = False
+        self._inside = False
+
+    def interrupt(self) -> None:
+        """End the block now, or as soon as it is entered. Does nothing when it has ended."""
+        if not self._asked:
+            self._asked = True
+            if self._inside:
+                self._timeout.reschedule(asyncio.get_running_loop().time())
+
+    async def __aenter__(self) -> Self:
+        await self._timeout.__aenter__()
+        self._inside = True
+        if self._asked:
+            self._timeout.reschedule(asyncio.get_running_loop().time())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._inside = False
+        try:
+            await self._timeout.__aexit__(kind, error, traceback)
+        except TimeoutError:  # raised in here by nothing but our own timeout
+            raise Interrupted from None
+
+
 class Stopping:
     """Says, once, that the server stops. Whoever waits is interrupted; who comes later does not begin."""
 
     def __init__(self) -> None:
         self._begun = False
-        self._scopes: set[asyncio.Timeout] = set()
+        self._scopes: set[Interruptible] = set()
 
     @property
     def begun(self) -> bool:
@@ -30,26 +75,18 @@ class Stopping:
         """Interrupt everything that runs under ``interrupting``. On the server's loop only."""
         self._begun = True
         for scope in tuple(self._scopes):
-            interrupt(scope)
+            scope.interrupt()
 
     @contextmanager
-    def interrupting(self, scope: asyncio.Timeout) -> Iterator[None]:
-        """Interrupt ``scope``, which is entered, when the server stops."""
+    def interrupting(self, scope: Interruptible) -> Iterator[None]:
+        """Interrupt ``scope`` when the server stops, or now if it does already."""
         if self._begun:
-            interrupt(scope)
+            scope.interrupt()
         self._scopes.add(scope)
         try:
             yield
         finally:
             self._scopes.discard(scope)
-
-
-def interrupt(scope: asyncio.Timeout) -> None:
-    """Let the task inside ``scope`` see a TimeoutError now. Does nothing when it has left already."""
-    try:
-        scope.reschedule(asyncio.get_running_loop().time())
-    except RuntimeError:  # it expired or ended a moment ago
-        logger.debug("scope had ended")
 
 
 class Places:
@@ -76,12 +113,16 @@ class Places:
             self._taken -= 1
 
 
+def _silence(_error: ServiceError) -> bytes:
+    return b""
+
+
 class StreamReply(Response):
     """Sends what an async generator yields, as it comes.
 
     Nothing is sent before the first chunk is there, so that an error before it is a proper problem document.
-    The generator is closed as soon as the client leaves, takes nothing for ``stall_timeout_s``, or the
-    server stops, then with ``farewell``; a place is held meanwhile.
+    One after it ends the reply with ``last_words``. The generator is closed as soon as the client leaves,
+    takes nothing for ``stall_timeout_s``, or the server stops; a place is held meanwhile.
     """
 
     def __init__(
@@ -92,7 +133,7 @@ class StreamReply(Response):
         stopping: Stopping,
         stall_timeout_s: float,
         places: Places,
-        farewell: bytes = b"",
+        last_words: Callable[[ServiceError], bytes] = _silence,
     ) -> None:
         super().__init__(media_type=media_type, headers={"Cache-Control": "no-store"})
         del self.headers["content-length"]
@@ -100,43 +141,42 @@ class StreamReply(Response):
         self._stopping = stopping
         self._stall_timeout_s = stall_timeout_s
         self._places = places
-        self._farewell = farewell
+        self._last_words = last_words
         self._begun = False
         self._stalled = False
         self._gone = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal: ServiceError | None = None
         async with asyncio.TaskGroup() as group:
-            reading = asyncio.timeout(None)
-            watcher: asyncio.Task[None] | None = None
-            try:
-                async with aclosing(self._chunks), reading:
-                    watcher = group.create_task(self._watch(receive, reading), name="web:client-gone")
-                    with self._stopping.interrupting(reading), self._places.take():
-                        await self._send_all(send)
-            except ServiceError as error:
-                refusal = error
-            except TimeoutError:
-                refusal = None if self._gone or self._begun else ServerStopping()
-            if refusal is None and self._begun and not self._gone:
-                await self._end(send)
-            if watcher is not None:
-                watcher.cancel()
-        if refusal is not None:
-            await problem(refusal)(scope, receive, send)
+            reading = Interruptible()
+            watcher = group.create_task(self._watch(receive, reading), name="web:client-gone")
+            error = await self._run(send, reading)
+            if self._begun and not self._gone:
+                await self._end(send, b"" if error is None else self._last_words(error))
+            watcher.cancel()
+        if error is not None and not self._begun and not self._gone:
+            await problem(error)(scope, receive, send)
 
-    async def _send_all(self, send: Send) -> None:
-        """Send until the end. An error after the first chunk cuts the reply short, and is logged."""
+    async def _run(self, send: Send, reading: Interruptible) -> ServiceError | None:
+        """Send everything, and close the generator; return what went wrong, if anything did."""
         try:
-            async for chunk in self._chunks:
-                await self._send(send, chunk)
-            await self._begin(send)
+            async with aclosing(self._chunks), reading:
+                if self._stopping.begun:
+                    return ServerStopping()
+                with self._stopping.interrupting(reading), self._places.take():
+                    async for chunk in self._chunks:
+                        await self._send(send, chunk)
+                    await self._begin(send)
         except ServiceError as error:
-            if not self._begun:
-                raise
-            logger.info("stream cut short", extra={"code": error.code, "reason": str(error)})
-        self._farewell = b""
+            logger.info("stream ended early", extra={"code": error.code, "reason": str(error)})
+            return error
+        except (Interrupted, TimeoutError):  # the client left, the server stops; or nothing is taken
+            return ServerStopping()
+        except Exception:
+            # The request edge: this reply fails, the server goes on.
+            logger.exception("stream failed")
+            return ServiceError()
+        return None
 
     async def _begin(self, send: Send) -> None:
         if not self._begun:
@@ -154,16 +194,16 @@ class StreamReply(Response):
             self._stalled = True
             raise
 
-    async def _end(self, send: Send) -> None:
+    async def _end(self, send: Send, last: bytes) -> None:
         """Finish the reply, where the client still takes something."""
         try:
             async with asyncio.timeout(0.0 if self._stalled else 1.0):
-                await send({"type": "http.response.body", "body": self._farewell, "more_body": False})
+                await send({"type": "http.response.body", "body": last, "more_body": False})
         except TimeoutError:
             logger.info("client took nothing; its stream is given up")
 
-    async def _watch(self, receive: Receive, reading: asyncio.Timeout) -> None:
+    async def _watch(self, receive: Receive, reading: Interruptible) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
         self._gone = True
-        interrupt(reading)
+        reading.interrupt()

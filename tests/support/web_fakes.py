@@ -197,7 +197,7 @@ class ScriptedAsker:
         pause_s: Pause before each piece.
         refuse: Raised before the first value.
         break_after: Raise ``broken`` after so many pieces.
-        gate: Cleared, it waits after the first value until set.
+        gate: Cleared, it waits after the first value until set; before it with ``hold_first``.
         running, finished, aborted: Counts.
     """
 
@@ -212,6 +212,7 @@ class ScriptedAsker:
         self.broken: Exception = RuntimeError("the script says: break")
         self.gate = asyncio.Event()
         self.gate.set()
+        self.hold_first = False
         self.asked: list[Question] = []
         self.running = 0
         self.finished = 0
@@ -224,6 +225,8 @@ class ScriptedAsker:
         try:
             if self.refuse is not None:
                 raise self.refuse
+            if self.hold_first:
+                await self.gate.wait()
             async for value in self._values(question):
                 yield value
             done = True
