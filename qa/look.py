@@ -7,6 +7,7 @@ from core.ids import InvalidFrameRef, split_frame_ref
 from core.records import Record
 from core.spans import Span
 from featcache.coverage import coverage
+from featcache.errors import UnknownCamera
 from featcache.window import FrameInfo, Head, StoredFrame, WindowReader
 from models.decoder import ModelProfile, Reads
 from qa.answers import Coverage, CoverageGap, Outcome
@@ -41,11 +42,15 @@ async def look(heard: Heard, window: WindowReader, *, profile: ModelProfile | No
             question names no span.
 
     Raises:
-        UnknownCamera, WindowUnavailable: as the window says.
+        WindowUnavailable: as the window says.
     """
     camera_id = heard.camera.id
-    head = await window.head(camera_id)
     recent = Span(max(0, heard.now_us - RECENT_US), heard.now_us)
+    try:
+        head = await window.head(camera_id)
+    except UnknownCamera:  # registered a moment ago, its road has not begun yet
+        head = Head(heard.camera.incarnation, None, None, None, 0, 0)
+        return _judged(heard, heard.span or recent, head, frames=(), chosen=(), records=())
     if heard.span is not None or profile is None:
         span = heard.span or recent
         frames = await window.index(camera_id, span)
@@ -57,9 +62,7 @@ async def look(heard: Heard, window: WindowReader, *, profile: ModelProfile | No
         span = Span(chosen[0].t_us, heard.now_us) if chosen else recent
         frames = tuple(frame for frame in newest if frame.t_us in span)
     records = await window.records(camera_id, span)
-    seen = _coverage(span, records, head, heard.now_us)
-    outcome = outcome_of(seen, head=head, frames=len(frames), now_us=heard.now_us)
-    return Look(span, head, frames, chosen, records, seen, outcome)
+    return _judged(heard, span, head, frames=frames, chosen=chosen, records=records)
 
 
 async def fetch(
@@ -68,6 +71,20 @@ async def fetch(
     """Return the chosen frames whole; what is no longer held, or holds nothing that the model reads, is left out."""
     frames = await window.fetch([frame.ref for frame in chosen])
     return tuple(frame for frame in frames if _complete(frame, profile))
+
+
+def _judged(
+    heard: Heard,
+    span: Span,
+    head: Head,
+    *,
+    frames: tuple[FrameInfo, ...],
+    chosen: tuple[FrameInfo, ...],
+    records: tuple[Record, ...],
+) -> Look:
+    seen = _coverage(span, records, head, heard.now_us)
+    outcome = outcome_of(seen, head=head, frames=len(frames), now_us=heard.now_us)
+    return Look(span, head, frames, chosen, records, seen, outcome)
 
 
 def _choose_span(frames: Sequence[FrameInfo], profile: ModelProfile) -> tuple[FrameInfo, ...]:

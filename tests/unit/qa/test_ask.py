@@ -2,6 +2,8 @@
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,11 @@ from core.records import Gap, GapReason, StaticSpan
 from core.spans import Span
 from models.decoder import ModelProfile, Reads, Usage
 from models.errors import DecoderUnavailable, PromptTooLarge
-from qa.answers import AnswerDelta, AnswerStarted, LastWindow, Outcome
+from qa import Asker, word_answer
+from qa.answers import Answer, AnswerDelta, AnswerDone, AnswerStarted, LastWindow, Outcome
 from qa.settings import AskSettings
-from store.errors import CameraNotRegistered
+from store import Store
+from store.errors import CameraNotRegistered, UnknownConversation
 from tests.support.qa_stage import GATE, SECOND_US, Stage, local_us
 from tests.support.scripted_decoder import Script, ScriptedDecoder
 from tests.support.windows import ENCODER
@@ -446,3 +450,28 @@ async def test_an_unknown_conversation_is_refused_before_the_first_value() -> No
     stage = await Stage.open()
     with pytest.raises(Exception, match="no conversation"):
         await stage.ask(stage.question(conversation=ConversationId("conv_none")))
+
+
+async def test_a_conversation_goes_on_in_a_real_store(tmp_path: Path) -> None:
+    stage = await Stage.open()
+    await stage.frames(count=60)
+    async with await Store.open(tmp_path / "a.db") as store:
+        await store.cameras.add(stage.cameras.get(GATE))
+        asker = Asker(replace(stage.parts(), conversations=store.conversations, word_measured=word_answer))
+
+        async def ask(text: str, conversation: ConversationId | None = None) -> list[Answer]:
+            async with aclosing(asker.ask(stage.question(text, conversation=conversation))) as answer:
+                return [value async for value in answer]
+
+        started, *_, done = await ask("what happened in the last 20 seconds?")
+        assert isinstance(started, AnswerStarted)
+        assert isinstance(done, AnswerDone)
+        assert done.citations
+        assert all(citation.verified for citation in done.citations)
+        again, *_ = await ask("并且？", started.conversation)
+        assert isinstance(again, AnswerStarted)
+        assert again.window == started.window
+        with pytest.raises(UnknownConversation):
+            await ask("and?", ConversationId("conv_none"))
+        turns = await store.conversations.last(started.conversation)
+        assert [turn.span for turn in turns] == [started.window, started.window]

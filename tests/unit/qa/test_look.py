@@ -81,3 +81,10 @@ async def test_only_frames_that_hold_what_the_model_reads_are_fetched() -> None:
     found = await looked(stage, "last 30 s", PICTURES)
     assert len(await fetch(found.chosen, stage.window, profile=PICTURES)) == 4
     assert await fetch(found.chosen, stage.window, profile=FEATURES) == ()
+
+
+async def test_a_camera_registered_a_moment_ago_is_empty_and_not_unknown() -> None:
+    stage = await Stage.open()
+    await stage.window.delete_camera(GATE)
+    found = await looked(stage, "what is there?", PICTURES)
+    assert (found.outcome, found.frames, found.coverage.covered) == (Outcome.EMPTY, (), ())
