@@ -9,6 +9,7 @@ from models.prompt import Turn
 from qa.accept import accept_text, explicit_span, now_of
 from qa.answers import Language, Question
 from qa.errors import CameraRequired, SeveralCameras
+from qa.follow import follow_span
 from qa.language import language_of
 from qa.ports import AskParts
 from qa.prompt import fit_history
@@ -62,7 +63,9 @@ async def hear(question: Question, parts: AskParts, settings: AskSettings) -> He
         span: Span | None = explicit_span(question.window, now_us=now_us)
     else:
         when = read_when(text, language=language, now_us=now_us, zone=camera.zone)
-        span = when.span or (turns[-1].span if turns else None)
+        span = when.span
+        if span is None and turns and turns[-1].span is not None:
+            span = follow_span(text, turns[-1].span, now_us=now_us)
     history = fit_history(
         [Turn(turn.question, turn.answer) for turn in turns],
         max_turns=settings.history_turns,

@@ -6,7 +6,7 @@ with its day, "second" only as a length. So house numbers, bottles and "may I se
 
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 from qa.answers import Language
 from qa.when_dates import written_date
@@ -104,8 +104,9 @@ AGO = rf"(?:{LENGTH} (?:ago|earlier))"
 ENDS = r"(?= *(?:$|[?!.,;:)]))"
 """Looks ahead for the end of a clause, where a bare number cannot count things."""
 
+_INSTANT = r"(?:\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:z|[+-]\d\d:\d\d))"
 POINT = (
-    rf"(?:(?:{DAY}(?:,? (?:at )?|t))?{CLOCK}(?:,? {DAY})*"  # 14:03; yesterday at 14:03; 2 pm on Monday
+    rf"(?:{_INSTANT}|(?:{DAY}(?:,? (?:at )?|t))?{CLOCK}(?:,? {DAY})*"  # 14:03; yesterday at 14:03; 2 pm on Monday
     rf"|{DAY},? (?:at )?{HOUR}(?= *(?:$|[?!.,;)]| (?:and|to|until|till) ))"  # yesterday at 3
     rf"|{HOUR}(?: {DAY})+"  # 3 yesterday; 8 in the morning today
     rf"|{AGO})"
@@ -150,6 +151,8 @@ def read_moment(text: str, today: date) -> Moment | None:
     if ago := re.fullmatch(rf"({LENGTH}) (?:ago|earlier)", text):
         us, unit = length_us(ago[1])
         return Moment(ago_us=us, unit_us=unit) if us else None
+    if re.fullmatch(_INSTANT, text):
+        return _instant(text)
     rest = re.sub(rf"\b{_DATE}(?=t?\b)|\b{DAY}\b", " ", text)
     clock = _clock(rest)
     if clock is None and re.search(r"\d|noon|midday|midnight", rest):
@@ -162,6 +165,15 @@ def read_moment(text: str, today: date) -> Moment | None:
     if clock is None and day_said is None and part is None:
         return None
     return Moment(clock=clock, day=day_said, part=part)
+
+
+def _instant(text: str) -> Moment | None:
+    try:
+        at = datetime.fromisoformat(text.upper())
+        t_us = (at.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return None
+    return Moment(t_us=t_us) if 0 <= t_us < 253_370_764_800_000_000 else None
 
 
 def _day(text: str) -> Day | Weekday | None:

@@ -76,9 +76,10 @@ class Weekday:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point or a part of time as said: a clock time, a day, a part of a day, or so long ago; at least one.
+    """A point or a part of time as said: a clock time, a day, a part of a day, an instant, or so long ago.
 
-    ``ago_us`` stands alone; ``unit_us`` is then the unit it was said in.
+    ``ago_us`` stands alone, ``unit_us`` is then the unit it was said in; and so does ``t_us``, an instant that was
+    written with its offset.
     """
 
     clock: Clock | None = None
@@ -86,6 +87,7 @@ class Moment:
     part: Part | None = None
     ago_us: int | None = None
     unit_us: int = 0
+    t_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

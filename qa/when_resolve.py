@@ -149,6 +149,8 @@ class _Resolver:
         if moment.ago_us is not None:
             at_us = self._now_us - moment.ago_us
             return _Placed(at_us, at_us, Precision.SECOND)
+        if moment.t_us is not None:
+            return _Placed(moment.t_us, moment.t_us, Precision.SECOND)
         if moment.clock is None:
             return self._place_part(moment)
         past: list[tuple[Instants, datetime]] = []

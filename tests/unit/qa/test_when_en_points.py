@@ -50,6 +50,8 @@ def test_lengths_have_an_amount_and_a_unit(text: str, us: int, unit: int) -> Non
         ("march 3rd at noon", Moment(Clock(12, precision=Precision.HOUR), date(2026, 3, 3))),
         ("5 minutes ago", Moment(ago_us=5 * MINUTE_US, unit_us=MINUTE_US)),
         ("now", Moment(ago_us=0, unit_us=SECOND_US)),
+        ("1970-01-01T00:00:01.5Z", Moment(t_us=1_500_000)),
+        ("2026-13-01T00:00:00Z", None),
         ("25:00", None),
         ("31st of june", None),
         ("somewhere", None),
