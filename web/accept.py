@@ -15,7 +15,7 @@ from core.ids import ConversationId, RequestId, parse_camera_id
 from core.spans import Span
 from qa.answers import LastWindow, Question
 from qa.errors import InvalidWindow
-from web import wire
+from web import rest, wire
 from web.errors import InvalidMessage, MalformedMessage, UnknownMessage, UnknownZone
 from web.ports import SourceParser
 from web.present import shown_url
@@ -90,7 +90,7 @@ def parse_span(
         raise InvalidWindow(f"each of from and to {error}") from None
 
 
-def parse_source_form(form: wire.SourceForm, parse: SourceParser, *, current: Source | None = None) -> Source:
+def parse_source_form(form: rest.SourceForm, parse: SourceParser, *, current: Source | None = None) -> Source:
     """Return the source that a form names, by the parser of the package that will read it.
 
     ``current`` is the source to be replaced: its address may be sent back as it was shown, and its password
@@ -109,7 +109,7 @@ def parse_source_form(form: wire.SourceForm, parse: SourceParser, *, current: So
     return source if current is None else _with_kept_password(source, form, current)
 
 
-def _with_kept_password(source: Source, form: wire.SourceForm, current: Source) -> Source:
+def _with_kept_password(source: Source, form: rest.SourceForm, current: Source) -> Source:
     kept, new = current.credentials, source.credentials
     if kept is None or form.password is not None or (new is not None and new.password):
         return source

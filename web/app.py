@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from web import wire
+from web import rest
 from web.access import Authenticator, LoopbackOnly
 from web.asking import AskRoute
 from web.cameras import CameraRoutes
@@ -15,7 +15,7 @@ from web.live import LiveRoute
 from web.pages import PAGE_FOLDER, PageRoutes
 from web.pictures import PictureRoutes
 from web.ports import Ports
-from web.problems import MEDIA_TYPE, install
+from web.problems import install
 from web.settings import WebSettings
 from web.streams import Stopping
 
@@ -45,11 +45,7 @@ def create_app(
     """
     stopping = stopping or Stopping()
     problem: dict[int | str, dict[str, Any]] = {
-        "default": {
-            "model": wire.ProblemView,
-            "description": "Why not",
-            "content": {MEDIA_TYPE: {}},
-        }
+        "default": {"model": rest.ProblemView, "description": "Why not"}
     }
     app = FastAPI(
         title="livelens",

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import cast
 
 from fastapi import FastAPI
@@ -72,7 +73,8 @@ class AskRoute:
 
     def add_to(self, app: FastAPI) -> None:
         """Put the route into ``app``."""
-        app.add_api_route(
+        add = partial(app.add_api_route, tags=["Questions"])
+        add(
             f"{API}/ask",
             self.ask,
             methods=["POST"],

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, FastAPI
@@ -12,7 +13,7 @@ from core.cameras import Camera
 from core.errors import ErrorKind, ServiceError
 from core.ids import CameraId, parse_camera_id
 from featcache.window import Head
-from web import wire
+from web import rest
 from web.accept import parse_source_form, parse_zone
 from web.access import Action, Principal, may
 from web.errors import Forbidden
@@ -45,27 +46,24 @@ class CameraRoutes:
 
     def add_to(self, app: FastAPI) -> None:
         """Put the routes into ``app``."""
+        add = partial(app.add_api_route, tags=["Cameras"])
         one = f"{API}/cameras/{{camera_id}}"
-        app.add_api_route(
-            f"{API}/cameras", self.list_cameras, methods=["GET"], response_model=wire.CameraListView
-        )
-        app.add_api_route(
+        add(f"{API}/cameras", self.list_cameras, methods=["GET"], response_model=rest.CameraListView)
+        add(
             f"{API}/cameras",
             self.register_camera,
             methods=["POST"],
-            response_model=wire.CameraView,
+            response_model=rest.CameraView,
             status_code=201,
         )
-        app.add_api_route(one, self.show_camera, methods=["GET"], response_model=wire.CameraView)
-        app.add_api_route(one, self.change_camera, methods=["PATCH"], response_model=wire.CameraView)
-        app.add_api_route(one, self.remove_camera, methods=["DELETE"], response_model=wire.DeletedView)
-        app.add_api_route(
-            f"{API}/camera-probes", self.probe_source, methods=["POST"], response_model=wire.ProbeView
-        )
+        add(one, self.show_camera, methods=["GET"], response_model=rest.CameraView)
+        add(one, self.change_camera, methods=["PATCH"], response_model=rest.CameraView)
+        add(one, self.remove_camera, methods=["DELETE"], response_model=rest.DeletedView)
+        add(f"{API}/camera-probes", self.probe_source, methods=["POST"], response_model=rest.ProbeView)
 
     async def list_cameras(self, caller: Caller) -> Response:
         """List the cameras that the caller may view, by id."""
-        views: list[wire.CameraView] = []
+        views: list[rest.CameraView] = []
         for camera in self._ports.registry.list():
             if may(caller, Action.VIEW, camera.id):
                 try:
@@ -73,9 +71,9 @@ class CameraRoutes:
                 except ServiceError as error:
                     if error.kind is not ErrorKind.NOT_FOUND:  # removed while we looked at another
                         raise
-        return json_reply(wire.CameraListView(cameras=views))
+        return json_reply(rest.CameraListView(cameras=views))
 
-    async def register_camera(self, form: wire.NewCameraForm, caller: Caller) -> Response:
+    async def register_camera(self, form: rest.NewCameraForm, caller: Caller) -> Response:
         """Register a camera and start it."""
         camera_id = parse_camera_id(form.id)
         if not may(caller, Action.MANAGE, camera_id):
@@ -97,7 +95,7 @@ class CameraRoutes:
         """Show one camera."""
         return json_reply(await self._view(self._ports.registry.get(CameraId(camera_id))))
 
-    async def change_camera(self, camera_id: str, form: wire.CameraPatchForm, caller: Caller) -> Response:
+    async def change_camera(self, camera_id: str, form: rest.CameraPatchForm, caller: Caller) -> Response:
         """Change what is named. A changed source is connected anew; a password is kept unless one is sent."""
         current = self._ports.registry.get(CameraId(camera_id))
         patch = CameraPatch(name=form.name, enabled=form.enabled)
@@ -114,14 +112,14 @@ class CameraRoutes:
         """Stop a camera and delete every trace of it; says how many frames went."""
         deleted = await self._ports.registry.remove(CameraId(camera_id))
         logger.info("camera removed", extra={"camera": camera_id, "by": caller.name, "frames": deleted})
-        return json_reply(wire.DeletedView(deleted_frames=deleted))
+        return json_reply(rest.DeletedView(deleted_frames=deleted))
 
-    async def probe_source(self, form: wire.ProbeForm) -> Response:
+    async def probe_source(self, form: rest.ProbeForm) -> Response:
         """Look at a source without registering it."""
         source = parse_source_form(form.source, self._ports.parse_source)
         return json_reply(probe_view(await self._ports.registry.probe(source)))
 
-    async def _view(self, camera: Camera) -> wire.CameraView:
+    async def _view(self, camera: Camera) -> rest.CameraView:
         status = self._ports.registry.status(camera.id)
         return camera_view(camera, status, await self._head(camera.id), now_us=self._ports.clock.now_us())
 

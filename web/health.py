@@ -1,9 +1,11 @@
 """Routes for those who operate the service: alive, ready, metrics."""
 
+from functools import partial
+
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from web import wire
+from web import rest
 from web.ports import Ports
 from web.replies import NEVER, json_reply
 from web.streams import Stopping
@@ -20,9 +22,10 @@ class HealthRoutes:
 
     def add_to(self, app: FastAPI) -> None:
         """Put the routes into ``app``."""
-        app.add_api_route("/healthz", self.alive, methods=["GET"], response_class=Response)
-        app.add_api_route("/readyz", self.ready, methods=["GET"], response_model=wire.ReadinessView)
-        app.add_api_route("/metrics", self.metrics, methods=["GET"], response_class=Response)
+        add = partial(app.add_api_route, tags=["Operation"])
+        add("/healthz", self.alive, methods=["GET"], response_class=Response)
+        add("/readyz", self.ready, methods=["GET"], response_model=rest.ReadinessView)
+        add("/metrics", self.metrics, methods=["GET"], response_class=Response)
 
     async def alive(self) -> Response:
         """Say that the process answers. Touches nothing."""
@@ -31,7 +34,7 @@ class HealthRoutes:
     async def ready(self) -> Response:
         """Name each part and whether it works; 503 until questions can be answered, and while stopping."""
         ready = self._ports.readiness.ready() and not self._stopping.begun
-        view = wire.ReadinessView(ready=ready, parts=self._ports.readiness.parts())
+        view = rest.ReadinessView(ready=ready, parts=self._ports.readiness.parts())
         return json_reply(view, 200 if ready else 503)
 
     async def metrics(self) -> Response:

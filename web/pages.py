@@ -3,6 +3,7 @@
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -10,6 +11,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from web.errors import UnknownPath
+from web.problems import MEDIA_TYPE
 from web.replies import NEVER
 
 PAGE_FOLDER = Path(__file__).parent / "static"
@@ -55,6 +57,7 @@ class PageRoutes:
     def __init__(self, folder: Path = PAGE_FOLDER) -> None:
         self._files = StaticFiles(directory=folder, check_dir=False)
         self._app: FastAPI | None = None
+        self._described: bytes | None = None
 
     def add_to(self, app: FastAPI) -> None:
         """Put the routes into ``app``."""
@@ -99,5 +102,20 @@ class PageRoutes:
 
     async def openapi(self, _request: Request) -> Response:
         """Serve the API's OpenAPI description."""
-        assert self._app is not None
-        return Response(json.dumps(self._app.openapi()), media_type="application/json")
+        if self._described is None:
+            assert self._app is not None
+            self._described = json.dumps(with_problem_type(self._app.openapi())).encode()
+        return Response(self._described, media_type="application/json", headers={"Cache-Control": NEVER})
+
+
+def with_problem_type(described: dict[str, Any]) -> dict[str, Any]:
+    """Return an OpenAPI description whose problems have their own media type; the framework calls all JSON.
+
+    ``Any`` is the form of such descriptions.
+    """
+    operations = (operation for path in described["paths"].values() for operation in path.values())
+    for operation in operations:
+        content = operation["responses"]["default"]["content"]
+        if "application/json" in content:
+            content[MEDIA_TYPE] = content.pop("application/json")
+    return described

@@ -3,13 +3,14 @@
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import Annotated, Any, cast
 
 from fastapi import FastAPI, Header, Query
 from starlette.responses import Response
 
 from core.ids import CameraId
-from web import wire
+from web import rest
 from web.accept import parse_span
 from web.errors import NoPictureYet, TooManyViewers, UnknownFrame
 from web.ports import Ports
@@ -39,28 +40,27 @@ class PictureRoutes:
 
     def add_to(self, app: FastAPI) -> None:
         """Put the routes into ``app``."""
+        add = partial(app.add_api_route, tags=["Pictures and memory"])
         one = f"{API}/cameras/{{camera_id}}"
         jpeg = _of_type("image/jpeg", "A JPEG picture")
         multipart = _of_type("multipart/x-mixed-replace", "JPEG pictures")
-        app.add_api_route(
-            f"{one}/latest.jpg", self.latest, methods=["GET"], response_class=Response, responses=jpeg
-        )
-        app.add_api_route(
+        add(f"{one}/latest.jpg", self.latest, methods=["GET"], response_class=Response, responses=jpeg)
+        add(
             f"{one}/preview.mjpeg",
             self.preview,
             methods=["GET"],
             response_class=Response,
             responses=multipart,
         )
-        app.add_api_route(f"{one}/frames", self.frames, methods=["GET"], response_model=wire.FrameListView)
-        app.add_api_route(
+        add(f"{one}/frames", self.frames, methods=["GET"], response_model=rest.FrameListView)
+        add(
             f"{one}/frames/{{t_us}}.jpg",
             self.frame,
             methods=["GET"],
             response_class=Response,
             responses=jpeg,
         )
-        app.add_api_route(f"{one}/timeline", self.timeline, methods=["GET"], response_model=wire.TimelineView)
+        add(f"{one}/timeline", self.timeline, methods=["GET"], response_model=rest.TimelineView)
 
     async def latest(self, camera_id: str, known: KnownTag = None) -> Response:
         """Show the newest picture, at most 640 px wide."""
@@ -100,7 +100,7 @@ class PictureRoutes:
         camera = self._ports.registry.get(CameraId(camera_id))
         span = parse_span(start, to, last_s, now_us=self._ports.clock.now_us())
         infos = await self._ports.window.index(camera.id, span)
-        return json_reply(wire.FrameListView(frames=frame_views(infos[-limit:], span, camera.zone)))
+        return json_reply(rest.FrameListView(frames=frame_views(infos[-limit:], span, camera.zone)))
 
     async def frame(self, camera_id: str, t_us: str, known: KnownTag = None) -> Response:
         """Show the picture of the sample at exactly this stream time; it never changes."""

@@ -15,7 +15,7 @@ from core.spans import Span
 from featcache.window import FrameInfo, Head
 from qa.answers import Answer, AnswerDelta, AnswerDone, AnswerStarted, Coverage
 from qa.labels import crosses_midnight, time_label
-from web import wire
+from web import rest, wire
 from web.ports import CameraStatus
 from web.routes import API
 
@@ -40,10 +40,10 @@ def shown_url(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
 
 
-def source_view(source: Source) -> wire.SourceView:
+def source_view(source: Source) -> rest.SourceView:
     """Return a source without its password."""
     login = source.credentials
-    return wire.SourceView(
+    return rest.SourceView(
         url=shown_url(source.url),
         transport=source.transport.value,
         loop=source.loop,
@@ -76,9 +76,9 @@ def state_view(status: CameraStatus, *, now_us: int) -> wire.StateView:
     )
 
 
-def camera_view(camera: Camera, status: CameraStatus, head: Head | None, *, now_us: int) -> wire.CameraView:
+def camera_view(camera: Camera, status: CameraStatus, head: Head | None, *, now_us: int) -> rest.CameraView:
     """Return a camera as every reply shows it; ``head`` is None where the window does not answer."""
-    return wire.CameraView(
+    return rest.CameraView(
         id=camera.id,
         name=camera.name,
         enabled=camera.enabled,
@@ -91,9 +91,9 @@ def camera_view(camera: Camera, status: CameraStatus, head: Head | None, *, now_
     )
 
 
-def window_view(head: Head) -> wire.WindowView:
+def window_view(head: Head) -> rest.WindowView:
     """Return how far a camera's window reaches."""
-    return wire.WindowView(
+    return rest.WindowView(
         from_=head.oldest_us,
         to=head.newest_us,
         frames=head.frames,
@@ -102,12 +102,12 @@ def window_view(head: Head) -> wire.WindowView:
     )
 
 
-def probe_view(report: ProbeReport) -> wire.ProbeView:
+def probe_view(report: ProbeReport) -> rest.ProbeView:
     """Return what a probe found, its picture as a data URL."""
     picture = None
     if report.jpeg is not None:
         picture = f"data:image/jpeg;base64,{base64.b64encode(report.jpeg).decode('ascii')}"
-    return wire.ProbeView(
+    return rest.ProbeView(
         ok=report.ok,
         codec=report.codec,
         width_px=report.width_px,
@@ -119,11 +119,11 @@ def probe_view(report: ProbeReport) -> wire.ProbeView:
     )
 
 
-def frame_views(infos: Iterable[FrameInfo], span: Span, zone: ZoneInfo) -> list[wire.FrameView]:
+def frame_views(infos: Iterable[FrameInfo], span: Span, zone: ZoneInfo) -> list[rest.FrameView]:
     """Return the frames of ``span`` with the labels they have in prompts about it."""
     dated = crosses_midnight(span, zone)
     return [
-        wire.FrameView(
+        rest.FrameView(
             ref=info.ref,
             t=info.t_us,
             t_us=info.t_us,
@@ -155,14 +155,14 @@ def thin(infos: Sequence[FrameInfo], span: Span, limit: int) -> list[FrameInfo]:
     return [best[cell] for cell in sorted(best)]
 
 
-def tier_views(infos: Iterable[FrameInfo]) -> list[wire.TierView]:
+def tier_views(infos: Iterable[FrameInfo]) -> list[rest.TierView]:
     """Return the runs of neighbouring frames that lie in the same place, each from its first to its last + 1 µs."""
-    runs: list[wire.TierView] = []
+    runs: list[rest.TierView] = []
     for info in infos:
         if runs and runs[-1].tier is info.tier:
-            runs[-1] = wire.TierView(from_=runs[-1].from_, to=info.t_us + 1, tier=info.tier)
+            runs[-1] = rest.TierView(from_=runs[-1].from_, to=info.t_us + 1, tier=info.tier)
         else:
-            runs.append(wire.TierView(from_=info.t_us, to=info.t_us + 1, tier=info.tier))
+            runs.append(rest.TierView(from_=info.t_us, to=info.t_us + 1, tier=info.tier))
     return runs
 
 
@@ -175,31 +175,31 @@ def timeline_view(
     head: Head,
     now_us: int,
     limit: int,
-) -> wire.TimelineView:
+) -> rest.TimelineView:
     """Return one span of a camera's memory, with at most ``limit`` samples."""
     static: list[wire.SpanView] = []
-    gaps: list[wire.GapView] = []
-    tracks: list[wire.TrackView] = []
-    scenes: list[wire.SceneView] = []
+    gaps: list[rest.GapView] = []
+    tracks: list[rest.TrackView] = []
+    scenes: list[rest.SceneView] = []
     for record in records:
         match record:
             case Gap():
-                gaps.append(wire.GapView(from_=record.start_us, to=record.end_us, reason=record.reason))
+                gaps.append(rest.GapView(from_=record.start_us, to=record.end_us, reason=record.reason))
             case StaticSpan():
                 static.append(wire.SpanView(from_=record.start_us, to=record.end_us))
             case ObjectTrack():
                 tracks.append(_track_view(record))
             case SceneChange():
-                scenes.append(wire.SceneView(t=record.start_us, kind=record.kind))
+                scenes.append(rest.SceneView(t=record.start_us, kind=record.kind))
             case EpochStart():
                 pass
             case _:
                 assert_never(record)
     samples = [
-        wire.SampleView(t=info.t_us, t_us=info.t_us, reason=info.reason, motion=round(info.motion, 4))
+        rest.SampleView(t=info.t_us, t_us=info.t_us, reason=info.reason, motion=round(info.motion, 4))
         for info in thin(infos, span, limit)
     ]
-    return wire.TimelineView(
+    return rest.TimelineView(
         camera=camera.id,
         from_=span.start_us,
         to=span.end_us,
@@ -216,8 +216,8 @@ def timeline_view(
     )
 
 
-def _track_view(track: ObjectTrack) -> wire.TrackView:
-    return wire.TrackView(
+def _track_view(track: ObjectTrack) -> rest.TrackView:
+    return rest.TrackView(
         from_=track.start_us,
         to=track.end_us,
         open=track.open,

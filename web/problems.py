@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from core.errors import ErrorKind, ServiceError
-from web import wire
+from web import rest
 from web.accept import faults
 from web.errors import (
     BodyTooLarge,
@@ -54,14 +54,14 @@ def problem(error: ServiceError) -> Response:
     """Return the reply that tells a client of ``error``."""
     status = status_of(error)
     listed = error.faults if isinstance(error, InvalidRequest) else ()
-    view = wire.ProblemView(
+    view = rest.ProblemView(
         type=f"urn:livelens:error:{error.code}",
         title=status.phrase,
         status=status.value,
         detail=error_text(error),
         code=error.code,
         retryable=error.retryable,
-        errors=[wire.FaultView(field=field, message=why) for field, why in listed] or None,
+        errors=[rest.FaultView(field=field, message=why) for field, why in listed] or None,
     )
     headers = {"Cache-Control": "no-store"}
     if error.retryable:

@@ -9,7 +9,7 @@ from core.spans import Span
 from qa.answers import LastWindow
 from qa.errors import InvalidWindow
 from tests.support.web_fakes import parse_source
-from web import wire
+from web import rest, wire
 from web.accept import (
     parse_question,
     parse_source_form,
@@ -92,15 +92,15 @@ CURRENT = Source("rtsp://cam:554/a?token=abc", Credentials("admin", "s3cret"))
 
 
 def test_an_address_sent_back_as_shown_keeps_its_secrets() -> None:
-    form = wire.SourceForm(url="rtsp://cam:554/a?token=***", username="admin", transport="udp")
+    form = rest.SourceForm(url="rtsp://cam:554/a?token=***", username="admin", transport="udp")
     source = parse_source_form(form, parse_source, current=CURRENT)
     assert source == replace(CURRENT, transport=source.transport)
 
 
 def test_a_password_is_kept_while_host_and_login_stay() -> None:
-    form = wire.SourceForm(url="rtsp://cam:554/b", username="admin")
+    form = rest.SourceForm(url="rtsp://cam:554/b", username="admin")
     assert parse_source_form(form, parse_source, current=CURRENT).credentials == CURRENT.credentials
-    form = wire.SourceForm(url="rtsp://cam:554/b")
+    form = rest.SourceForm(url="rtsp://cam:554/b")
     assert parse_source_form(form, parse_source, current=CURRENT).credentials == CURRENT.credentials
 
 
@@ -118,7 +118,7 @@ def test_a_password_is_kept_while_host_and_login_stay() -> None:
 def test_a_password_never_follows_to_another_host_or_login(
     url: str, username: str | None, password: str | None
 ) -> None:
-    form = wire.SourceForm(url=url, username=username, password=password)
+    form = rest.SourceForm(url=url, username=username, password=password)
     source = parse_source_form(form, parse_source, current=CURRENT)
     assert source.credentials is None or source.credentials.password != "s3cret"
 

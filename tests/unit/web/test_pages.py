@@ -54,3 +54,16 @@ async def test_the_documentation_needs_no_other_host(http: httpx2.AsyncClient) -
 def test_the_documentations_assets_are_installed_with_us() -> None:
     bundle = (docs_folder() / "swagger-ui-bundle.js").read_text()
     assert re.search(r'PACKAGE_VERSION:"5\.', bundle), "OpenAPI 3.1 needs Swagger UI 5"
+
+
+async def test_problems_are_described_under_their_own_media_type(http: httpx2.AsyncClient) -> None:
+    described = (await http.get("/openapi.json")).json()
+    default = described["paths"]["/api/v1/cameras"]["get"]["responses"]["default"]
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemView"}}
+    assert default["content"] == {"application/problem+json": schema}
+    assert {tag for path in described["paths"].values() for op in path.values() for tag in op["tags"]} == {
+        "Cameras",
+        "Pictures and memory",
+        "Questions",
+        "Operation",
+    }

@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from web import wire
+from web import rest
 from web.replies import FOR_EVER, json_reply, matches, picture_reply
 
 
 def test_json_is_never_kept() -> None:
-    reply = json_reply(wire.DeletedView(deleted_frames=3), 201, headers={"Location": "/x"})
+    reply = json_reply(rest.DeletedView(deleted_frames=3), 201, headers={"Location": "/x"})
     assert (reply.status_code, json.loads(bytes(reply.body))) == (201, {"deleted_frames": 3})
     assert reply.headers["cache-control"] == "no-store"
     assert reply.headers["location"] == "/x"
