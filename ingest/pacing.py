@@ -19,7 +19,6 @@ class FilePace:
         """
         self._time_base = time_base
         self._step_us = frame_us
-        self._frame_us = frame_us
         self._due_us = 0
         self._last_dts: int | None = None
         self._offset = 0
@@ -47,9 +46,8 @@ class FilePace:
     def next_round(self) -> None:
         """The file begins again: its first frame follows the last one by one frame's time."""
         if self._low is not None and self._high is not None:
-            self._offset += self._high - self._low + self._ticks(self._frame_us)
+            self._offset += self._high - self._low + self._ticks(self._step_us)
         self._last_dts = self._low = self._high = None
-        self._step_us = self._frame_us
 
     def _step(self, at: int | None) -> int:
         if at is None or self._last_dts is None:

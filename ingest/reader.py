@@ -17,7 +17,7 @@ from core.cameras import Source
 from core.clock import Clock
 from core.ids import CameraId
 from core.records import EpochClock
-from ingest.errors import SourceError, SourceFailed, SourceLost, SourceUndecodable
+from ingest.errors import SourceError, SourceFailed, SourceLost, SourceStalled, SourceUndecodable
 from ingest.gate import PacketGate, PacketInfo
 from ingest.handover import Decoded, Ended, Handover, Opened
 from ingest.interrupt import Interrupter
@@ -130,6 +130,9 @@ class Reader:
                 arrival = Arrival(packet, pts, dts, job.clock.now_us(), wall_us)
                 for stamped in times.push(arrival):
                     self._decode(stamped, times)
+                if interrupter.timed_out:
+                    # FFmpeg gives out the frame it held back before it tells of the failure.
+                    raise SourceStalled("connected, but nothing comes")
             for stamped in times.flush():
                 self._decode(stamped, times)
             with contextlib.suppress(av.error.FFmpegError):  # nothing was ever decoded

@@ -169,5 +169,5 @@ def _rewritten(answer: bytes, rewrite: Callable[[str], str]) -> bytes:
 async def wait_until(condition: Callable[[], bool], *, within_s: float = 10.0) -> None:
     """Wait for a condition, bounded. Raises TimeoutError."""
     async with asyncio.timeout(within_s):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
             await asyncio.sleep(0.01)

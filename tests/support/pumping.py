@@ -128,6 +128,7 @@ async def pumping(
     gate: PacketGate | None = None,
     opener: Opener = open_source,
     run: Run | None = None,
+    name: str = "cam",
 ) -> AsyncIterator[Run]:
     """Run a pump within this block; at its end it is cancelled, and nothing of it may be left."""
     run = run or Run()
@@ -148,7 +149,7 @@ async def pumping(
     collector = asyncio.create_task(collect())
     run.task = asyncio.create_task(
         pump(
-            camera(source),
+            camera(source, name),
             run.channel,
             clock=run.clock,
             meter=run.meter,
@@ -167,7 +168,7 @@ async def pumping(
         run.task.cancel()
         await asyncio.wait([run.task])
         await asyncio.wait_for(collector, 2.0)  # ends because the pump closed its channel
-        assert not reader_threads(), "a reader's thread is left"
+        assert f"ingest:{name}" not in reader_threads(), "the reader's thread is left"
 
 
 def reader_threads() -> list[str]:

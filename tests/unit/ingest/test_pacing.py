@@ -50,6 +50,6 @@ def test_rounds_follow_each_other_by_one_frame(steps: list[int], start: int) -> 
             pace.due_us(t, t)
             shifted.append(pace.shift(t))
         pace.next_round()
-    length = times[-1] - times[0] + 40_000
+    length = times[-1] - times[0] + steps[-1]  # by what was last seen; what files declare is often off
     assert shifted == [t + n * length for n in range(3) for t in times]
     assert pace.shift(None) is None
