@@ -35,7 +35,7 @@ from qa.speak import NoWords, Speech, speak
 from qa.telling import Stopwatch, Telling
 from qa.when_clock import NoteKind
 from qa.window_text import window_text
-from qa.wording import degraded_text, no_frames_text, note_text, outcome_sentences, thinned_text
+from qa.wording import degraded_text, no_frames_text, note_text, outcome_sentences, thinned_text, unseen_texts
 from store.conversations import StoredTurn
 
 _log = logging.getLogger(__name__)
@@ -174,9 +174,11 @@ class Asker:
         turn.model, turn.frames_used, turn.usage = profile.name, len(frames), speech.usage
         turn.pictures_sent = sum(1 for frame in prompt.frames if frame.jpeg is not None)
         turn.outcome = speech.outcome
-        turn.notices = (*turn.notices, *speech.notices(profile.name))
-        if len(stored) < len(seen.frames):
-            turn.notice(thinned_text(len(stored), len(seen.frames), heard.language))
+        turn.notices = (
+            *turn.notices,
+            *speech.notices(profile.name),
+            *_limits_of_sight(heard, seen, len(frames)),
+        )
         yield await self._done(turn, seen, telling)
 
     # ------------------------------------------------------------ pieces of a stream
@@ -292,6 +294,19 @@ def _named_frames(measured: Measured, seen: Look, heard: Heard) -> tuple[UsedFra
         )
         for frame in frames
     )
+
+
+def _limits_of_sight(heard: Heard, seen: Look, used: int) -> tuple[str, ...]:
+    """Return what a model did not see of the span: frames thinned out, gaps, and what has aged out."""
+    thinned = (thinned_text(used, len(seen.frames), heard.language),) if used < len(seen.frames) else ()
+    unseen = unseen_texts(
+        seen.coverage,
+        head=seen.head,
+        zone=heard.camera.zone,
+        now_us=heard.now_us,
+        language=heard.language,
+    )
+    return (*thinned, *unseen)
 
 
 def _between_sentences(language: Language) -> str:

@@ -13,6 +13,9 @@ from qa.window_text import clock_text, offset_text, window_text
 
 _EN, _ZH = Language.EN, Language.ZH
 
+MOST_GAPS = 3
+"""How many gaps are named at most; coverage has them all."""
+
 _REASONS = {
     GapReason.UNREACHABLE: ("camera did not answer", "摄像头无响应"),
     GapReason.STALLED: ("camera was connected but sent nothing", "摄像头已连接但没有画面"),
@@ -63,6 +66,24 @@ def outcome_sentences(
         case Outcome.OK | Outcome.SHORTENED | Outcome.CANCELLED:
             return ()
     assert_never(outcome)
+
+
+def unseen_texts(
+    coverage: Coverage, *, head: Head, zone: ZoneInfo, now_us: int, language: Language
+) -> tuple[str, ...]:
+    """Return what of an answered span was not seen: what has aged out, and its longest gaps."""
+    told: list[str] = []
+    evicted_us = coverage.evicted_before_us
+    if evicted_us is not None and coverage.asked.start_us < evicted_us:
+        since = clock_text(head.oldest_us or evicted_us, zone, now_us=now_us)
+        told.append(
+            f"Nothing before {since} is held." if language is _EN else f"{since} 之前的画面已不再保留。"
+        )
+    longest = sorted(coverage.gaps, key=lambda gap: -gap.span.duration_us)[:MOST_GAPS]
+    for gap in sorted(longest, key=lambda gap: gap.span):
+        text = gap_text(gap.span, gap.reason, zone, now_us=now_us, language=language)
+        told.append(f"{text}." if language is _EN else f"{text}。")
+    return tuple(told)
 
 
 def note_text(note: Note, zone: ZoneInfo, language: Language) -> str:
@@ -141,7 +162,9 @@ def _too_old(asked: str, head: Head, zone: ZoneInfo, now_us: int, language: Lang
 def _gap_only(
     asked: str, gaps: Sequence[CoverageGap], head: Head, zone: ZoneInfo, now_us: int, language: Language
 ) -> tuple[str, ...]:
-    shown = [gap_text(gap.span, gap.reason, zone, now_us=now_us, language=language) for gap in gaps[:3]]
+    shown = [
+        gap_text(gap.span, gap.reason, zone, now_us=now_us, language=language) for gap in gaps[:MOST_GAPS]
+    ]
     if language is _EN:
         first = f"Nothing could be seen in {asked}."
         return (first, "; ".join(shown) + ".", _try(head, zone, now_us, language))

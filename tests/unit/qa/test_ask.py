@@ -161,6 +161,19 @@ async def test_characters_come_whole_whatever_the_pieces() -> None:
     assert "�" not in answer.text
 
 
+async def test_what_a_model_could_not_see_of_the_span_is_told() -> None:
+    stage = await Stage.open(decoder=ScriptedDecoder())
+    now_us = stage.now_us
+    await stage.frames(count=60)
+    await stage.window.trim(GATE, before_us=now_us - 40 * SECOND_US)
+    await stage.record(Gap(now_us - 20 * SECOND_US, now_us - 10 * SECOND_US, GapReason.STALLED))
+    notice = (await stage.ask("what happened in the last minute?")).done.notice
+    assert notice == (
+        "Nothing before 15:03:50 is held. "
+        "No signal 15:04:10-15:04:20 (camera was connected but sent nothing)."
+    )
+
+
 # ---------------------------------------------------------------- a decoder that is away, or fails
 
 

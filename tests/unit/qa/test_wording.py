@@ -17,6 +17,7 @@ from qa.wording import (
     note_text,
     outcome_sentences,
     thinned_text,
+    unseen_texts,
 )
 from tests.support.qa_stage import BERLIN, NOW, local_us, spanning
 
@@ -93,6 +94,18 @@ def test_an_empty_window_is_said_with_what_was_missing_and_what_to_try(
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.SHORTENED, Outcome.CANCELLED])
 def test_an_answer_needs_no_such_sentence(outcome: Outcome) -> None:
     assert said(outcome, head("13:00:00", "15:04:29"), Language.EN) == ""
+
+
+def test_of_many_gaps_the_longest_are_told_in_order() -> None:
+    seconds = [10, 2, 30, 4, 20]
+    gaps = tuple(
+        CoverageGap(spanning(f"14:0{at}:00", f"14:0{at}:{length:02d}"), GapReason.STALLED)
+        for at, length in enumerate(seconds)
+    )
+    held = head("13:00:00", "15:04:29")
+    coverage = Coverage(spanning("14:00:00", "14:10:00"), (), (), gaps, None, None)
+    told = unseen_texts(coverage, head=held, zone=BERLIN, now_us=NOW_US, language=Language.EN)
+    assert [text[10:18] for text in told] == ["14:00:00", "14:02:00", "14:04:00"]
 
 
 @pytest.mark.parametrize("language", list(Language))
