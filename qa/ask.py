@@ -126,8 +126,9 @@ class Asker:
             now_us=heard.now_us,
             language=heard.language,
         )
-        async for value in self._tell(turn, seen, telling, sentences):
-            yield value
+        async with aclosing(self._tell(turn, seen, telling, sentences)) as values:
+            async for value in values:
+                yield value
 
     async def _measure(self, turn: _Turn, seen: Look) -> AsyncGenerator[Answer, None]:
         """Answer from records alone."""
@@ -136,18 +137,23 @@ class Asker:
         turn.frames_used = len(frames)
         self._fetched(turn)
         yield self._started(turn, seen, frames)
-        async for value in self._tell(turn, seen, self._telling(turn, frames), measured.sentences):
-            yield value
+        telling = self._telling(turn, frames)
+        async with aclosing(self._tell(turn, seen, telling, measured.sentences)) as values:
+            async for value in values:
+                yield value
 
     async def _decode(self, turn: _Turn, seen: Look, decoder: Decoder) -> AsyncGenerator[Answer, None]:
         """Answer by the decoder; where it says nothing at all, by measurement, marked by a notice."""
         heard, profile = turn.heard, decoder.profile
         stored = await fetch(seen.chosen, self._parts.window, profile=profile)
         if not stored:
-            turn.notice(no_frames_text(profile.name, heard.language))
             seen = await look(heard, self._parts.window, profile=None)
-            async for value in self._measure(turn, seen):
-                yield value
+            if seen.outcome is Outcome.OK:
+                turn.notice(no_frames_text(profile.name, heard.language))
+            without = self._measure if seen.outcome is Outcome.OK else self._explain
+            async with aclosing(without(turn, seen)) as values:
+                async for value in values:
+                    yield value
             return
         self._fetched(turn)
         frames = used_frames(stored, seen.span, heard.camera.zone)
@@ -168,8 +174,9 @@ class Asker:
             turn.notice(degraded_text(profile.name, heard.language))
             measured = self._worded(turn, seen)
             turn.frames_used = len(_named_frames(measured, seen, heard))
-            async for value in self._tell(turn, seen, telling, measured.sentences, preface=False):
-                yield value
+            async with aclosing(self._tell(turn, seen, telling, measured.sentences, preface=False)) as values:
+                async for value in values:
+                    yield value
             return
         turn.model, turn.frames_used, turn.usage = profile.name, len(frames), speech.usage
         turn.pictures_sent = sum(1 for frame in prompt.frames if frame.jpeg is not None)

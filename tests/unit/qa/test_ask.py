@@ -422,6 +422,40 @@ async def test_closing_an_answer_early_aborts_the_decoder_and_counts_as_cancelle
     assert stage.conversations.turns == []
 
 
+@pytest.mark.parametrize("frames", [0, 10])
+async def test_closing_a_measured_or_empty_answer_early_starts_no_clean_up_task(frames: int) -> None:
+    stage = await Stage.open()
+    await stage.frames(count=frames)
+    before = asyncio.all_tasks()
+    async with aclosing(stage.asker().ask(stage.question())) as answer:
+        await anext(answer)
+        await anext(answer)
+    assert asyncio.all_tasks() == before
+    assert stage.meter.counts[Metric.QUESTIONS, (("outcome", "cancelled"),)] == 1
+
+
+async def test_frames_that_all_age_out_before_the_fetch_are_not_guessed_at() -> None:
+    stage = await Stage.open(decoder=ScriptedDecoder())
+    await stage.frames(count=10)
+    window = stage.window
+
+    class Vanishing:
+        """Forgets all frames at the moment they are fetched."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(window, name)
+
+        async def fetch(self, refs: object) -> tuple[()]:
+            await window.trim(GATE, before_us=stage.now_us)
+            return ()
+
+    asker = Asker(replace(stage.parts(), window=Vanishing()))
+    async with aclosing(asker.ask(stage.question("last 20 seconds"))) as answer:
+        *_, done = [value async for value in answer]
+    assert isinstance(done, AnswerDone)
+    assert (done.outcome, done.model) == (Outcome.TOO_OLD, "measured")
+
+
 async def test_a_whole_answer_does_not_count_as_cancelled() -> None:
     stage = await Stage.open()
     await stage.frames()
