@@ -7,7 +7,10 @@ import pytest
 
 from tests.support.asking import ask, ask_on, socket
 from tests.support.clips import Shot, constant_rate, write_clip
-from tests.support.service import LivelensProcess
+from tests.support.service import LivelensProcess, ServiceFailed
+from tests.support.tiny_model import tiny_model_folder
+
+__all__ = ["tiny_model_folder"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -57,14 +60,14 @@ async def test_a_follow_up_keeps_camera_span_and_history(tmp_path: Path, tiny_mo
             {"cameras": ["gate"], "text": "what happened in the last 3 seconds?", "max_tokens": 5},
         )
         conversation = first.started["conversation"]
-        second = await ask(service.url, {"text": "and then?", "conversation": conversation, "max_tokens": 5})
+        second = await ask(
+            service.url, {"text": "what colour was it?", "conversation": conversation, "max_tokens": 5}
+        )
         assert second.started["window"]["from"] == first.started["window"]["from"]
         assert second.done["usage"]["prompt_tokens"] > first.done["usage"]["prompt_tokens"]
 
 
 async def test_a_model_that_cannot_be_loaded_ends_the_start_with_one_line(tmp_path: Path) -> None:
-    from tests.support.service import ServiceFailed
-
     with pytest.raises(ServiceFailed, match=r"livelens: cannot load the model"):
         async with LivelensProcess(["serve", "--model", str(tmp_path)]):
             raise AssertionError("started without a model")

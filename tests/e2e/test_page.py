@@ -433,6 +433,20 @@ async def test_a_restarted_server_is_found_again_and_what_was_lost_is_told(brows
         await visiting.__aexit__(None, None, None)
 
 
+async def test_a_state_this_page_does_not_know_is_shown_as_such(visit: Visit) -> None:
+    page = visit.page
+    await expect(page.get_by_role("heading", name="Gate", level=2)).to_be_visible()
+    shown = await page.evaluate(
+        """async () => {
+          const { stateWord } = await import("/js/words/facts.js");
+          const { speaker } = await import("/js/i18n.js");
+          const { shapeOf } = await import("/js/icons.js");
+          return [stateWord(speaker("en"), "dreaming"), shapeOf("dreaming")];
+        }"""
+    )
+    assert shown == ["state not known", "offline"]
+
+
 async def test_times_are_shown_in_the_cameras_zone(visit: Visit) -> None:
     page = visit.page
     await drawn(page)

@@ -60,7 +60,10 @@ async def test_every_key_that_is_used_exists_and_every_key_is_used(page: Page) -
     families = ("state.", "gap.", "reason.", "colour.", "side.", "scene.", "outcome.", "error.", "timeline.")
     unused = {key for key in keys if f'"{key}"' not in text and not key.startswith(families)}
     used = set(
-        re.findall(r"""say\("([a-z.]+)"|"data-t(?:-[a-z-]+)?"[:=] ?"([a-z.]+)"|data-t(?:-[a-z-]+)?="([a-z.]+)\"""", text)
+        re.findall(
+            r"""say\("([a-z.]+)"|"data-t(?:-[a-z-]+)?"[:=] ?"([a-z.]+)"|data-t(?:-[a-z-]+)?="([a-z.]+)\"""",
+            text,
+        )
     )
     missing = {key for found in used for key in found if key and key not in keys}
     assert (unused, missing) == (set(), set())
@@ -156,6 +159,41 @@ async def test_steps_go_from_sample_to_sample_and_past_the_newest_to_live(page: 
         return [to(null, -1), to(30, -1), to(20, 1), to(30, 1), to(15, 1), to(15, -1), to(10, -1), to(null, 1)];""",
     )
     assert found == [30, 20, 30, None, 20, 10, 10, None]
+
+
+async def test_a_young_camera_is_shown_by_the_minute_until_it_is_older(page: Page) -> None:
+    found = await run(
+        page,
+        "state.js",
+        """const seen = (first_s, now_s, range_s) => {
+          const timeline = {camera: "gate", from_us: (now_s - range_s) * 1e6, to_us: now_s * 1e6, now_us: now_s * 1e6, zone: "UTC",
+            evicted_us: null, gaps: [], statics: [], tracks: [], scenes: [], tiers: [],
+            samples: [{t_us: first_s * 1e6, reason: "first", motion: 0}]};
+          const state = {...m.INITIAL, focus: "gate", range_s};
+          return (chosen) => m.reduce({...state, rangeChosen: chosen}, {type: "timeline.read", timeline, range_s, tail: false}).range_s;
+        };
+        return [seen(980, 1000, 600)(false), seen(980, 1000, 600)(true), seen(939, 1000, 60)(false), seen(700, 1000, 600)(false)];""",
+    )
+    assert found == [60, 600, 600, 600]
+
+
+async def test_a_message_of_a_newer_server_changes_nothing(page: Page) -> None:
+    assert await run(
+        page,
+        "state.js",
+        "return m.reduce(m.INITIAL, {type: 'message', message: {type: 'answer.mood', id: 'q', seq: 9}}) === m.INITIAL;",
+    )
+
+
+async def test_a_forgotten_conversation_is_not_gone_on_with(page: Page) -> None:
+    found = await run(
+        page,
+        "state.js",
+        """const turn = (conversation, code) => ({camera: "gate", conversation, error: code ? {code} : null});
+        const after = (turns) => m.conversationFor({...m.INITIAL, turns}, "gate");
+        return [after([turn("c1")]), after([turn("c1"), turn(null, "unknown_conversation")]), m.conversationFor({...m.INITIAL, turns: [turn("c1")]}, "shed")];""",
+    )
+    assert found == ["c1", None, None]
 
 
 async def test_pauses_before_reconnecting_grow_to_ten_seconds(page: Page) -> None:

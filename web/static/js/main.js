@@ -79,7 +79,7 @@ function preferences() {
     ...INITIAL,
     language: language === "en" || language === "zh" ? language : chooseLanguage(navigator.languages),
     theme: document.documentElement.dataset.theme === "light" ? "light" : "dark",
-    range_s: RANGES_S.includes(range_s) ? range_s : INITIAL.range_s,
+    ...(RANGES_S.includes(range_s) ? { range_s, rangeChosen: true } : {}),
   };
 }
 
@@ -114,7 +114,7 @@ function mirrorLanguageAndTheme() {
       root.dataset.theme = state.theme;
       keep("theme", state.theme);
     }
-    if (before && state.range_s !== before.range_s) keep("range_s", String(state.range_s));
+    if (before && state.rangeChosen && state.range_s !== before.range_s) keep("range_s", String(state.range_s));
     before = state;
   };
 }

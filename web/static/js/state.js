@@ -3,7 +3,7 @@
  */
 
 import { closedSpanFromWire } from "./api.js";
-import { extend } from "./timeline/data.js";
+import { edgeOf, extend } from "./timeline/data.js";
 import { parseTime } from "./time.js";
 
 /** @typedef {import("./time.js").Span} Span */
@@ -25,14 +25,14 @@ import { parseTime } from "./time.js";
  *   language: import("./i18n.js").Language, theme: "dark" | "light",
  *   link: {status: import("./live.js").LinkStatus, retryAt_ms: number | null, everOpen: boolean},
  *   cameras: {id: string, [field: string]: any}[] | null, camerasError: string | null,
- *   focus: string | null, range_s: number,
+ *   focus: string | null, range_s: number, rangeChosen: boolean,
  *   timeline: import("./api.js").Timeline | null, timelineError: string | null,
  *   pin: Moment | null, hint: Moment | null,
  *   window: Window | null, namesCamera: boolean,
  *   turns: Turn[],
  * }} State
  * `cameras` is null until they were read; `pin` is the moment in the big picture, null while live; `hint` is
- * the moment under the pointer somewhere; `window` and `namesCamera` are the chips of the next question.
+ * the moment under the pointer somewhere; `rangeChosen` says that a person chose the range; `window` and `namesCamera` are the chips of the next question.
  */
 
 export const RANGES_S = [60, 600, 3600];
@@ -46,6 +46,7 @@ export const INITIAL = {
   camerasError: null,
   focus: null,
   range_s: 600,
+  rangeChosen: false,
   timeline: null,
   timelineError: null,
   pin: null,
@@ -87,7 +88,7 @@ export function reduce(state, event) {
     case "camera.focused":
       return state.focus === event.id ? state : focused(state, event.id);
     case "range.chosen":
-      return { ...state, range_s: event.range_s, timeline: null };
+      return { ...state, range_s: event.range_s, rangeChosen: true, timeline: null };
     case "timeline.read":
       return withTimeline(state, event);
     case "timeline.failed":
@@ -172,7 +173,22 @@ function withTimeline(state, event) {
   if (event.timeline.camera !== state.focus || event.range_s !== state.range_s) return state; // came too late
   const known = event.tail ? state.timeline : null;
   const timeline = known ? extend(known, event.timeline, state.range_s * 1e6) : event.timeline;
-  return { ...state, timeline, timelineError: null };
+  return ranged({ ...state, timeline, timelineError: null }, timeline);
+}
+
+/**
+ * Until somebody chooses a range: one minute for a camera that is younger than that, else ten.
+ * @param {State} state
+ * @param {import("./api.js").Timeline} timeline
+ * @returns {State}
+ */
+function ranged(state, timeline) {
+  if (state.rangeChosen || state.pin) return state;
+  const edge_us = edgeOf(timeline);
+  const young = edge_us !== null && timeline.to_us - edge_us < 60e6;
+  if (young && state.range_s === 600) return { ...state, range_s: 60 };
+  if (!young && state.range_s === 60) return { ...state, range_s: 600, timeline: null };
+  return state;
 }
 
 /** @param {Turn} turn */
@@ -276,7 +292,8 @@ export const zoneOf = (state) => focusedCamera(state)?.zone ?? "UTC";
  * @returns {string | null} the conversation that a question about this camera goes on with
  */
 export function conversationFor(state, camera) {
-  const last = state.turns.findLast((turn) => turn.conversation);
+  const forgotten = state.turns.findLastIndex((turn) => turn.error?.code === "unknown_conversation");
+  const last = state.turns.slice(forgotten + 1).findLast((turn) => turn.conversation);
   return last && (camera === null || last.camera === camera) ? last.conversation : null;
 }
 

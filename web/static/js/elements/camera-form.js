@@ -141,7 +141,9 @@ export class CameraForm extends Part {
   /** @param {import("../api.js").Probe} found */
   #showProbe(found) {
     if (!found.ok) {
-      this.#show([h("p.problem", {}, sentenceFor(this.app.store.get().language, found.code, found.message))], true);
+      const told = sentenceFor(this.app.store.get().language, found.code, found.message);
+      const detail = found.message && found.message !== told ? h("p.soft", {}, found.message) : null;
+      this.#show([h("p.problem", {}, told), detail], true);
       return;
     }
     const rate = found.frame_rate ? String(Math.round(found.frame_rate * 100) / 100) : "?";

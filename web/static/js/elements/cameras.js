@@ -1,6 +1,6 @@
 /** The cameras: a small picture each, its state in word and shape, when it was last seen. */
 
-import { Part, h, keyed, setText, show } from "../dom.js";
+import { Part, h, keyed, setFacts, setText, show } from "../dom.js";
 import { speaker } from "../i18n.js";
 import { draw, shapeOf } from "../icons.js";
 import { parseTime } from "../time.js";
@@ -51,7 +51,6 @@ export class Cameras extends Part {
       h("span.thumb", {}, draw("camera"), picture),
       h("span.camera-name"),
       h("span.camera-state", {}, h("span.shape"), h("span.word")),
-      h("span.camera-seen"),
     );
     const fix = h("button.fix", {
       type: "button",
@@ -69,7 +68,6 @@ export class Cameras extends Part {
     const part = (/** @type {string} */ css) => /** @type {HTMLElement} */ (card.querySelector(css));
     part(".camera").setAttribute("aria-current", String(camera.id === state.focus));
     setText(part(".camera-name"), camera.name || camera.id);
-    setText(part(".word"), stateWord(say, name));
     const shape = part(".shape");
     if (shape.dataset.state !== name) {
       shape.dataset.state = name;
@@ -77,10 +75,8 @@ export class Cameras extends Part {
     }
     const seen_us = parseTime(camera.state.last_frame_at);
     const away = name !== "online";
-    setText(
-      part(".camera-seen"),
-      !away ? "" : seen_us ? say("state.seen", { ago: ago(say, this.app.clock.now() - seen_us) }) : say("state.never"),
-    );
+    const seen = seen_us ? [ago(say, this.app.clock.now() - seen_us)] : [];
+    setFacts(part(".word"), [stateWord(say, name), ...(away ? seen : [])]);
     const picture = /** @type {HTMLImageElement} */ (card.querySelector("img"));
     if (seen_us && !picture.src) picture.src = `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`;
     setText(part(".fix"), say("cameras.fix"));

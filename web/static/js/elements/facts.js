@@ -5,7 +5,7 @@ import { speaker } from "../i18n.js";
 import { focusedCamera, zoneOf } from "../state.js";
 import { clockTime } from "../time.js";
 import { countBefore, nearest } from "../timeline/data.js";
-import { keepReason, percent } from "../words/facts.js";
+import { keepReason, percent, tenths } from "../words/facts.js";
 
 const MINUTE_US = 60_000_000;
 
@@ -66,7 +66,7 @@ export class Facts extends Part {
     setFacts(this.about, state.pin ? this.#moment(say, state) : []);
     setText(this.rate, say("facts.rate", { rate: (frame_rate ?? 0).toFixed(1) }));
     setText(this.kept, minute ? say("facts.kept", { rate: (minute.kept / 60).toFixed(1) }) : "");
-    setText(this.delay, delay_s == null ? "" : say("facts.delay", { delay: delay_s.toFixed(1) }));
+    setText(this.delay, delay_s == null ? "" : say("facts.delay", { delay: tenths(delay_s) }));
     setText(this.reconnects, say("facts.reconnects", { n: reconnects ?? 0 }));
     setText(this.size, codec ? `${codec.toUpperCase()} ${width_px}×${height_px}` : "");
     for (const part of [this.rate, this.kept, this.delay, this.reconnects, this.size]) {

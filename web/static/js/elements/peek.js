@@ -57,8 +57,8 @@ export class Peek {
     switch (fact?.kind) {
       case "gap":
         return [gapSentence(say, fact.gap, zone)];
-      case "evicted":
-        return [say("timeline.evicted")];
+      case "before":
+        return [say("timeline.edge", { time: clockTime(fact.edge_us, zone) })];
       case "track":
         return trackLines(say, fact.track);
       case "static":

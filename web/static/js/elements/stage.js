@@ -6,7 +6,7 @@ import { draw, shapeOf } from "../icons.js";
 import { focusedCamera, zoneOf } from "../state.js";
 import { clockTime } from "../time.js";
 import { ago } from "../words/ago.js";
-import { stateWord } from "../words/facts.js";
+import { stateWord, tenths } from "../words/facts.js";
 import { openCameraDialog, openRemoveDialog } from "./dialogs.js";
 
 export class Stage extends Part {
@@ -82,6 +82,6 @@ export class Stage extends Part {
     }
     const { state: name, delay_s } = camera.state;
     if (name !== "online") return [stateWord(say, name)];
-    return [delay_s === null ? say("state.online") : say("picture.delay", { delay: delay_s.toFixed(1) })];
+    return [delay_s === null ? say("state.online") : say("picture.delay", { delay: tenths(delay_s) })];
   }
 }

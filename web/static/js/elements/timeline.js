@@ -75,7 +75,7 @@ export class TimelineView extends Part {
     const camera = focusedCamera(state);
     if (timeline !== before.timeline || state.language !== before.language || state.timelineError !== before.timelineError) {
       setText(this.summary, this.#summary(say, state));
-      setText(this.zone, timeline ? `${timeline.zone} ${zoneOffset(timeline.now_us, timeline.zone)}` : "");
+      setText(this.zone, timeline ? zoneWord(timeline) : "");
       this.surface.dataset.samples = String(timeline?.samples.length ?? "");
       this.surface.dataset.gaps = String(timeline?.gaps.length ?? "");
     }
@@ -171,7 +171,7 @@ export class TimelineView extends Part {
       pin_us: state.pin?.t_us ?? null,
       words: {
         now: say("timeline.now"),
-        evicted: say("timeline.evicted"),
+        before: (/** @type {number} */ edge_us) => say("timeline.edge", { time: clockTime(edge_us, zoneOf(state)) }),
         gap: (/** @type {import("../api.js").Gap} */ gap) => gapReason(say, gap.reason),
       },
     };
@@ -210,7 +210,7 @@ export class TimelineView extends Part {
       return;
     }
     const fact = factAt(timeline, at_us);
-    const blank = fact?.kind === "gap" || fact?.kind === "evicted";
+    const blank = fact?.kind === "gap" || fact?.kind === "before";
     const moment_us = hint_us ?? at_us;
     this.peek.show({
       x_px: xOf(scale, moment_us),
@@ -308,6 +308,11 @@ export class TimelineView extends Part {
     }
     actions.pin(sample ? { camera: focus, t_us: sample.t_us } : null);
   }
+}
+
+/** @param {import("../api.js").Timeline} timeline @returns {string} the zone that times are shown in, with its offset now */
+function zoneWord({ zone, now_us }) {
+  return /^(Etc\/)?(UTC|GMT)$/.test(zone) ? "UTC" : `${zone} ${zoneOffset(now_us, zone)}`;
 }
 
 /** @param {HTMLElement} element @returns {import("../timeline/paint.js").Palette} the colours of the theme in force */

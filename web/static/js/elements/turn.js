@@ -73,7 +73,7 @@ export class TurnView extends Part {
     setText(this.notice, turn.done ? noticeLine(say, turn) : "");
     setText(this.problem, turn.error ? problemSentence(say, state.language, turn.error) : "");
     show(this.problem.parentElement, turn.phase === "failed");
-    show(this.again, !!turn.error?.retryable);
+    show(this.again, !!turn.error?.retryable || turn.error?.code === "unknown_conversation");
     for (const line of [this.facts, this.used, this.notice]) show(line, line.textContent !== "");
   }
 

@@ -104,14 +104,29 @@ export function step(samples, t_us, steps) {
 
 /**
  * @param {Timeline} timeline
+ * @returns {number | null} how far back one can ask; null where that is before everything shown
+ */
+export function edgeOf(timeline) {
+  if (timeline.evicted_us !== null) return timeline.evicted_us > timeline.from_us ? timeline.evicted_us : null;
+  const first_us = Math.min(
+    ...[timeline.samples[0]?.t_us, ...[...timeline.gaps, ...timeline.statics].map((span) => span.from_us)].filter(
+      (t_us) => t_us !== undefined,
+    ),
+  );
+  return Number.isFinite(first_us) && first_us > timeline.from_us + 3_000_000 ? first_us : null;
+}
+
+/**
+ * @param {Timeline} timeline
  * @param {number} t_us
  * @returns {{kind: "gap", gap: import("../api.js").Gap} | {kind: "static", span: import("../time.js").Span}
- *   | {kind: "evicted"} | {kind: "track", track: import("../api.js").Track} | null} what there is to say of an instant
+ *   | {kind: "before", edge_us: number} | {kind: "track", track: import("../api.js").Track} | null} what there is to say of an instant
  */
 export function factAt(timeline, t_us) {
   const gap = timeline.gaps.find((each) => t_us >= each.from_us && t_us < (each.to_us ?? Infinity));
   if (gap) return { kind: "gap", gap };
-  if (timeline.evicted_us !== null && t_us < timeline.evicted_us) return { kind: "evicted" };
+  const edge_us = edgeOf(timeline);
+  if (edge_us !== null && t_us < edge_us) return { kind: "before", edge_us };
   const track = timeline.tracks.find((each) => t_us >= each.from_us && t_us < each.to_us);
   if (track) return { kind: "track", track };
   const span = timeline.statics.find((each) => t_us >= each.from_us && t_us < each.to_us);

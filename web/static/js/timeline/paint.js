@@ -1,6 +1,7 @@
 /** Draws a timeline on a canvas. Knows lanes and colours; what to draw is handed in. */
 
 import { clockTime } from "../time.js";
+import { edgeOf } from "./data.js";
 import { inRows, marks, motionColumns, xOf } from "./scale.js";
 
 /** @typedef {import("./scale.js").Scale} Scale */
@@ -13,7 +14,7 @@ import { inRows, marks, motionColumns, xOf } from "./scale.js";
  *   timeline: import("../api.js").Timeline, scale: Scale, lanes: Lanes, palette: Palette, zone: string,
  *   now_us: number, shaded: import("../time.js").Span | null, chosen: import("../time.js").Span | null,
  *   pin_us: number | null, hint_us: number | null,
- *   words: {now: string, evicted: string, gap: (gap: import("../api.js").Gap) => string},
+ *   words: {now: string, before: (edge_us: number) => string, gap: (gap: import("../api.js").Gap) => string},
  * }} Scene
  */
 
@@ -58,7 +59,7 @@ export function paint(ctx, scene) {
   paintSamples(ctx, scene);
   paintKept(ctx, scene);
   paintGaps(ctx, scene);
-  paintEvicted(ctx, scene);
+  paintEdge(ctx, scene);
   paintBand(ctx, scene, scene.chosen, 0.2);
   paintNow(ctx, scene);
   paintMoment(ctx, scene, scene.hint_us, false);
@@ -239,17 +240,19 @@ function hatch(ctx, from, to, lanes, palette) {
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {Scene} scene */
-function paintEvicted(ctx, { timeline, scale, lanes, palette, words }) {
-  if (timeline.evicted_us === null) return;
-  const edge = Math.round(xOf(scale, timeline.evicted_us));
+function paintEdge(ctx, { timeline, scale, lanes, palette, words }) {
+  const edge_us = edgeOf(timeline);
+  if (edge_us === null) return;
+  const edge = Math.round(xOf(scale, edge_us));
   if (edge <= 0) return;
   ctx.fillStyle = palette.sunk;
   ctx.fillRect(0, lanes.axis, edge, lanes.height - lanes.axis);
   ctx.fillStyle = palette.faint;
   for (let y = lanes.axis; y < lanes.height; y += 6) ctx.fillRect(edge, y, 1, 3);
   ctx.font = palette.font;
-  if (!lanes.compact && ctx.measureText(words.evicted).width + 16 < edge) {
-    ctx.fillText(words.evicted, 8, (lanes.axis + lanes.samples[0]) / 2);
+  const text = words.before(edge_us);
+  if (!lanes.compact && ctx.measureText(text).width + 16 < edge) {
+    ctx.fillText(text, 8, (lanes.axis + lanes.samples[0]) / 2);
   }
 }
 

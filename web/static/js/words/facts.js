@@ -52,3 +52,9 @@ export function trackLines(say, track) {
  * @returns {string} in percent: whole from ten on, one decimal below
  */
 export const percent = (share) => (share >= 0.1 ? (share * 100).toFixed(0) : (share * 100).toFixed(1));
+
+/**
+ * @param {number} delay_s
+ * @returns {string} in tenths of a second; what is shorter is said to be shorter
+ */
+export const tenths = (delay_s) => (delay_s < 0.1 ? "< 0.1" : delay_s.toFixed(1));
