@@ -11,15 +11,23 @@ from sampler.plane import Mask, Plane, gain_between, hysteresis
 LAG_US = 180_000
 STRONG = 14.0
 WEAK = 7.0
+SMALL = 21.0
+NOISE_S = 4.0
+RESTLESS_S = 5.0
+RESTLESS = 0.35  # of the time
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Where the picture changed since the plane ``past``: ``mask`` is 1 there; ``share`` of it, 0 to 1."""
+    """Where the picture changed since the plane ``past``: ``mask`` is 1 there; ``share`` of it, 0 to 1.
+
+    ``change`` is the absolute difference in grey levels, exposure taken out.
+    """
 
     mask: Mask
     share: float
     past: Plane
+    change: Plane
 
 
 class MotionMeter:
@@ -27,13 +35,15 @@ class MotionMeter:
 
     A pixel moved when it differs by WEAK grey levels and hangs together with at least two that differ by
     STRONG. On real clips, quiet scenes stay below 7 (compression, keyframes, slow shadows) and anything that
-    moves is above 40. Where a pixel keeps flickering, its own noise level raises both limits.
+    moves is above 40. Small changes raise a pixel's own limits; so do large ones where it changes most of the
+    time without anything passing through: a screen, a flag, a tree in the wind.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shape: tuple[int, int]) -> None:
         self._past: deque[tuple[int, Plane]] = deque()
-        self._noise: Plane | None = None
-        self._last_us = 0
+        self._noise: Plane = np.zeros(shape, dtype=np.float32)
+        self._restless: Plane = np.zeros(shape, dtype=np.float32)
+        self._last_us: int | None = None
 
     def reset(self) -> None:
         """Forget the past pictures; noise levels stay."""
@@ -41,34 +51,27 @@ class MotionMeter:
 
     def push(self, t_us: int, plane: Plane) -> Motion:
         """Return what moved up to ``t_us``."""
-        if self._past and self._past[-1][1].shape != plane.shape:
-            self._past.clear()
-            self._noise = None
-        if not self._past:
-            self._past.append((t_us, plane))
-            self._last_us = t_us
-            return Motion(np.zeros(plane.shape, dtype=np.uint8), 0.0, plane)
         self._past.append((t_us, plane))
         while len(self._past) > 2 and t_us - self._past[1][0] >= LAG_US:
             self._past.popleft()
         before = self._past[0][1]
+        if before is plane:
+            none = np.zeros(plane.shape, dtype=np.float32)
+            return Motion(none.astype(np.uint8), 0.0, plane, none)
         change = cv2.absdiff(plane, before * np.float32(gain_between(plane, before)))
-        mask = self._moved(change)
-        self._learn(t_us, change)
-        return Motion(mask, float(np.count_nonzero(mask)) / mask.size, before)
+        mask = hysteresis(change, np.maximum(self._noise * 1.5, WEAK), np.maximum(self._noise * 2.5, STRONG))
+        return Motion(mask, float(np.count_nonzero(mask)) / mask.size, before, change)
 
-    def _moved(self, change: Plane) -> Mask:
-        if self._noise is None:
-            return hysteresis(change, WEAK, STRONG)
-        return hysteresis(change, np.maximum(self._noise * 1.5, WEAK), np.maximum(self._noise * 2.5, STRONG))
-
-    def _learn(self, t_us: int, change: Plane) -> None:
-        """Keep a slowly fading peak of each pixel's small changes; large ones are things, not noise."""
-        small = np.where(change < STRONG * 1.5, change, np.float32(0))
-        if self._noise is None:
-            self._noise = small * np.float32(0.1)
-        else:
-            seconds = min(2.0, (t_us - self._last_us) / 1e6)
-            toward = np.float32(1 - 0.5 ** (seconds / 4.0))
-            self._noise += (small - self._noise) * toward
+    def learn(self, t_us: int, motion: Motion, passing: Mask | None = None) -> None:
+        """Adapt the limits of each pixel, but not by what is known to pass through (1 in ``passing``)."""
+        seconds = 0.0 if self._last_us is None else min(2.0, (t_us - self._last_us) / 1e6)
         self._last_us = t_us
+        change = motion.change
+        self._restless += ((change > STRONG) - self._restless) * np.float32(1 - 0.5 ** (seconds / RESTLESS_S))
+        small = np.where(change < SMALL, change, np.float32(0))
+        restless = self._restless > RESTLESS
+        small[restless] = np.maximum(change, self._noise)[restless]
+        if passing is not None:
+            small[passing > 0] = 0
+            self._restless[passing > 0] = 0
+        self._noise += (small - self._noise) * np.float32(1 - 0.5 ** (seconds / NOISE_S))

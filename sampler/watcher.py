@@ -19,6 +19,7 @@ from sampler.upheaval import SceneWatch
 
 COLOUR_EVERY_US = 400_000
 COLOUR_ROUNDS = 8
+TRAVELS = 0.15
 EMPTY_RGB_EVERY_US = 10_000_000
 
 
@@ -36,8 +37,8 @@ class Watcher:
 
     def __init__(self, size: tuple[int, int]) -> None:
         self.size = size
-        self._meter = MotionMeter()
         shape = (size[1], size[0])
+        self._meter = MotionMeter(shape)
         self._background = Background(shape)
         self._still = StillThings(shape)
         self._tracks = TrackKeeper()
@@ -71,6 +72,7 @@ class Watcher:
             records += self._start_over(t_us, verdict.change, verdict.background)
             difference = background.compare(plane)
         records += self._follow(t_us, plane, picture, difference, motion)
+        self._meter.learn(t_us, motion, self._passing(plane.shape))
         began = self._scene.unsettled and not was_unsettled
         return Seen(motion.share, began or verdict is not None, tuple(records))
 
@@ -117,6 +119,17 @@ class Watcher:
             trail.last.box for trail in self._tracks.trails if trail.confirmed and trail.last.t_us == t_us
         ]
         return {blob.label for blob in blobs if any(box.overlap(blob.box) > 0 for box in boxes)}
+
+    def _passing(self, shape: tuple[int, ...]) -> Mask | None:
+        """Return where things pass through, as told from something that stirs in its place."""
+        travelling = [trail for trail in self._tracks.trails if trail.way() > TRAVELS]
+        if not travelling:
+            return None
+        mask = np.zeros(shape, dtype=np.uint8)
+        for trail in travelling:
+            box = trail.last.box
+            mask[max(0, int(box.top)) : int(box.bottom), max(0, int(box.left)) : int(box.right)] = 1
+        return np.asarray(cv2.dilate(mask, np.ones((9, 9), dtype=np.uint8)), dtype=np.uint8)
 
     def _look_at_colours(self, t_us: int, picture: Picture, difference: Difference, scene: Scene) -> None:
         """Read the small colour picture, only while it is needed: it costs more than all the rest."""
