@@ -5,11 +5,11 @@ import os
 import socket
 import ssl
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import av
@@ -66,12 +66,21 @@ class OpenSource:
     frame_us: int
 
 
-Opener = Callable[[Source, IngestSettings, Interrupter], OpenSource]
+class Opener(Protocol):
+    """Opens a source; see ``open_source``."""
+
+    def __call__(
+        self, source: Source, settings: IngestSettings, interrupter: Interrupter, *, whole: bool = False
+    ) -> OpenSource: ...
 
 
-def open_source(source: Source, settings: IngestSettings, interrupter: Interrupter) -> OpenSource:
+def open_source(
+    source: Source, settings: IngestSettings, interrupter: Interrupter, *, whole: bool = False
+) -> OpenSource:
     """Open ``source`` and choose its track. Blocks up to the connect timeout.
 
+    Args:
+        whole: Ask a camera for all that it offers, not for its video alone; some send nothing otherwise.
     Raises:
         SourceError: by what went wrong; nothing stays open.
     """
@@ -79,12 +88,15 @@ def open_source(source: Source, settings: IngestSettings, interrupter: Interrupt
     live = source.kind != "file"
     address = source.address() if live else _checked_file(source)
     try:
-        container = _open(address, source, settings, interrupter, video_only=live)
+        container = _open(address, source, settings, interrupter, video_only=live and not whole)
     except SourceFailed:
         # A server with nothing but sound refuses to play when nothing was chosen: ask what else it has.
-        if not live or interrupter.stopped or interrupter.timed_out:
+        if not live or whole or interrupter.stopped or interrupter.timed_out:
             raise
         container = _open(address, source, settings, interrupter, video_only=False)
+    if interrupter.timed_out:  # FFmpeg makes do with what it has when its look at the stream is cut short
+        container.close()
+        raise SourceStalled("connected, but nothing comes")
     return described(container, live=live)
 
 

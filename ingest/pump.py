@@ -12,7 +12,7 @@ from core.frames import Frame
 from core.meter import Meter, Metric
 from core.records import GapReason, Record
 from ingest.address import check_source
-from ingest.errors import SourceError
+from ingest.errors import SourceError, SourceStalled
 from ingest.gate import EveryPacket, PacketGate
 from ingest.handover import Decoded, Ended, Handover, Opened
 from ingest.link import Link
@@ -103,6 +103,7 @@ class _Pump:
         self._rising = Rising(floor_us)
         self._retry = Retry(settings, chance=random.random)
         self._link = Link(now_us=outlet.clock.now_us(), floor_us=floor_us, floor_reason=floor_reason)
+        self._whole = False
         self._told: StateReport | None = None
         self._told_mono_us = 0
 
@@ -145,6 +146,7 @@ class _Pump:
             gate=self._gate,
             floor_us=self._rising.last_us,
             opener=self._opener,
+            whole=self._whole,
         )
         reader = Reader(job, handover)
         reader.start()
@@ -169,6 +171,9 @@ class _Pump:
                     case Decoded():
                         await self._send(message)
                     case Ended():
+                        # Some cameras play nothing to those who ask for a part: ask for the whole in turn.
+                        silent = isinstance(message.error, SourceStalled) and handover.packets == 0
+                        self._whole = self._whole is not silent
                         return message.error
             now_mono_us = self._out.clock.mono_us()
             if handover.packets != packets or not opened:

@@ -41,6 +41,7 @@ class Job:
     gate: PacketGate
     floor_us: int | None
     opener: Opener = open_source
+    whole: bool = False
 
 
 class Reader:
@@ -55,6 +56,7 @@ class Reader:
         self._undecodable = 0
         self._restarted_us: int | None = None  # the stream's clock started over here, and nobody knows yet
         self._newest_us: int | None = None
+        self._began_us = self._began_mono_us = 0
 
     def start(self) -> None:
         """Begin. The last message handed over is ``Ended``."""
@@ -83,16 +85,16 @@ class Reader:
 
     def _read(self) -> None:
         job = self._job
-        opened = job.opener(job.source, job.settings, self._interrupter)
+        opened = job.opener(job.source, job.settings, self._interrupter, whole=job.whole)
         times: StreamTime[Any] = StreamTime(
             opened.time_base, floor_us=job.floor_us, has_clock=opened.has_clock
         )
         pace = None if opened.live else FilePace(opened.time_base, frame_us=opened.frame_us)
         self._out.put(Opened(opened.codec, opened.width_px, opened.height_px))
-        started_us = job.clock.mono_us()
+        self._began_us, self._began_mono_us = job.clock.now_us(), job.clock.mono_us()
         while True:
             try:
-                self._read_through(opened, times, pace, started_us)
+                self._read_through(opened, times, pace)
             finally:
                 opened.container.close()
             if self._interrupter.stopped:
@@ -102,13 +104,11 @@ class Reader:
             if not job.source.loop:
                 return
             # A new round: opened anew, as raw streams cannot be wound back.
-            opened = job.opener(job.source, job.settings, self._interrupter)
+            opened = job.opener(job.source, job.settings, self._interrupter, whole=job.whole)
             self._need_keyframe = True
             pace.next_round()
 
-    def _read_through(
-        self, opened: OpenSource, times: StreamTime[Any], pace: FilePace | None, started_us: int
-    ) -> None:
+    def _read_through(self, opened: OpenSource, times: StreamTime[Any], pace: FilePace | None) -> None:
         """Read to the end of the connection, or of the file."""
         job, interrupter = self._job, self._interrupter
         packets = opened.container.demux(opened.stream)
@@ -120,25 +120,33 @@ class Reader:
                 if packet is None or packet.size == 0:  # the end, or the empty packet that announces it
                     break
                 self._out.packet()
-                pts, dts = packet.pts, packet.dts
-                if pace is not None:
-                    due_us = started_us + pace.due_us(pts, dts)
-                    if interrupter.wait((due_us - job.clock.mono_us()) / 1_000_000):
-                        return
-                    pts, dts = pace.shift(pts), pace.shift(dts)
-                wall_us = _sender_wall_us(packet)
-                arrival = Arrival(packet, pts, dts, job.clock.now_us(), wall_us)
+                arrival = self._arrived(packet, pace)
+                if arrival is None:
+                    return
                 for stamped in times.push(arrival):
                     self._decode(stamped, times)
                 if interrupter.timed_out:
-                    # FFmpeg gives out the frame it held back before it tells of the failure.
-                    raise SourceStalled("connected, but nothing comes")
+                    break
+            if interrupter.timed_out and not interrupter.stopped:
+                # FFmpeg gives out the frame it held back before, or instead of, telling of the failure.
+                raise SourceStalled("connected, but nothing comes")
             for stamped in times.flush():
                 self._decode(stamped, times)
             with contextlib.suppress(av.error.FFmpegError):  # nothing was ever decoded
                 self._hand_over(list(opened.stream.codec_context.decode(None)), times)
         finally:
             packets.close()
+
+    def _arrived(self, packet: Any, pace: FilePace | None) -> Arrival[Any] | None:
+        """Say when the packet came; of a file, wait until it is due. None: told to stop meanwhile."""
+        clock = self._job.clock
+        if pace is None:
+            return Arrival(packet, packet.pts, packet.dts, clock.now_us(), _sender_wall_us(packet))
+        due_us = pace.due_us(packet.pts, packet.dts)
+        if self._interrupter.wait((self._began_mono_us + due_us - clock.mono_us()) / 1_000_000):
+            return None
+        # It counts from when it was due, so that a busy machine does not disturb the spacing.
+        return Arrival(packet, pace.shift(packet.pts), pace.shift(packet.dts), self._began_us + due_us)
 
     def _decode(self, stamped: Stamped[Any], times: StreamTime[Any]) -> None:
         packet = stamped.packet

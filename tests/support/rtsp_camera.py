@@ -8,7 +8,7 @@ Prints ``ready PORT`` once it listens. One line of standard input is one command
 
 A mount plays its clips in a row, for ever, without coding them again, with times that go on over the seams.
 ``report`` names coded pictures of the first clip by their place; for each of them, each time round, one line
-``sent WALL_US`` tells when the pipeline's clock lets it out. ``audio`` adds a tone as a track before the video, ``application`` a metadata track before both; without clips
+``sent PLACE WALL_US`` tells when the pipeline's clock lets it out. ``audio`` adds a tone as a track before the video, ``application`` a metadata track before both; without clips
 the tone is alone.
 """
 
@@ -86,17 +86,16 @@ class Player:
             if len(self.clips) > 1:
                 source.set_property("caps", Gst.Caps.from_string(self.clips[self.clip].caps))
 
-    @staticmethod
-    def tell(source, pts):
+    def tell(self, source, pts):
         clock, base_time = source.get_clock(), source.get_base_time()
         if clock is None or base_time == 0:
             return  # not playing yet
         wait_ns = base_time + pts - clock.get_time()
-        print(f"sent {(time.time_ns() + wait_ns) // 1000}", flush=True)
+        print(f"sent {self.unit} {(time.time_ns() + wait_ns) // 1000}", flush=True)
 
 
 class Metadata:
-    """Feeds an appsrc with one RTP packet of metadata per second, as cameras with analytics do."""
+    """Feeds an appsrc with an RTP packet of metadata every 40 ms, as cameras with analytics do."""
 
     def __init__(self, source):
         self.sequence = 0
@@ -104,10 +103,10 @@ class Metadata:
 
     def feed(self, source, _wanted):
         header = struct.pack(
-            "!BBHII", 0x80, 0x80 | 107, self.sequence & 0xFFFF, self.sequence * 90_000, 0x11EE5
+            "!BBHII", 0x80, 0x80 | 107, self.sequence & 0xFFFF, self.sequence * 3600, 0x11EE5
         )
         buffer = Gst.Buffer.new_wrapped(header + b"<tt:MetadataStream/>")
-        buffer.pts = buffer.dts = self.sequence * Gst.SECOND
+        buffer.pts = buffer.dts = self.sequence * 40 * Gst.MSECOND
         self.sequence += 1
         source.emit("push-buffer", buffer)
 

@@ -50,7 +50,7 @@ class Result:
 def at_once(path: Path) -> Opener:
     """Open a file as if it were a live source whose packets are all there already."""
 
-    def opener(*_: object) -> OpenSource:
+    def opener(*_: object, **__: object) -> OpenSource:
         return described(av.open(str(path)), live=True)
 
     return opener
@@ -137,7 +137,7 @@ async def test_a_good_frame_followed_by_junk_in_one_packet_still_comes_out(tmp_p
         def close(self) -> None:
             self._container.close()
 
-    def opener(*_: object) -> OpenSource:
+    def opener(*_: object, **__: object) -> OpenSource:
         from dataclasses import replace
 
         opened = described(av.open(str(path)), live=True)
@@ -164,7 +164,7 @@ async def test_too_many_undecodable_packets_in_a_row_end_the_connection(tmp_path
         def close(self) -> None:
             self._container.close()
 
-    def opener(*_: object) -> OpenSource:
+    def opener(*_: object, **__: object) -> OpenSource:
         from dataclasses import replace
 
         opened = described(av.open(str(path)), live=True)
@@ -243,7 +243,7 @@ async def test_a_raw_stream_served_in_real_time_spans_the_time_it_took(
     starts = _frame_starts(path, container)
     quick = {"probesize": "1024", "analyzeduration": "0", "fpsprobesize": "0"}
 
-    def opener(*_: object) -> OpenSource:
+    def opener(*_: object, **__: object) -> OpenSource:
         inward, outward = os.pipe()
         threading.Thread(target=_serve, args=(path.read_bytes(), starts, outward)).start()
         return described(
