@@ -15,6 +15,10 @@ __all__ = ["tiny_model_folder"]
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 
+# fp32, so that the same computation in another order gives the same tokens.
+SETTINGS = {"LIVELENS_FRAME_TOKENS": "24", "LIVELENS_ENGINE__DTYPE": "float32"}
+
+
 def encoded(service: LivelensProcess) -> int:
     """Return the engine's own count of encoded frames."""
     found = re.search(
@@ -29,14 +33,17 @@ async def test_questions_are_answered_from_cached_features_while_the_encoder_sta
     clip = write_clip(tmp_path / "moving.mp4", [Shot(constant_rate(60))])
     # Played once, not looped: the window stands still afterwards, and so must the encoder.
     words = ["serve", "--model", str(tiny_model_folder)]
-    async with LivelensProcess(words, settings={"LIVELENS_FRAME_TOKENS": "24"}) as service:
+    async with LivelensProcess(words, settings=SETTINGS) as service:
         body = {"id": "gate", "source": {"url": clip.as_uri()}}
         assert service.call("POST", "/api/v1/cameras", body).status_code == 201
         await service.until_state("gate", "offline")
         kept = service.camera("gate")["window"]["frames"]
         assert encoded(service) == kept
         async with socket(service.url) as connection:
-            question = {"cameras": ["gate"], "window": {"last_s": 60}, "max_tokens": 12}
+            # "Now" stands in the prompt: with the same one, the same question gets the same tokens.
+            asked_at = service.camera("gate")["state"]["last_frame_at"]
+            window = {"last_s": 60}
+            question = {"cameras": ["gate"], "window": window, "asked_at": asked_at, "max_tokens": 12}
             first = await ask_on(connection, {**question, "text": "What happened?"})
             again = await ask_on(connection, {**question, "text": "What happened?"})
             other = await ask_on(connection, {**question, "text": "And what else?"})
@@ -53,7 +60,7 @@ async def test_questions_are_answered_from_cached_features_while_the_encoder_sta
 async def test_a_follow_up_keeps_camera_span_and_history(tmp_path: Path, tiny_model_folder: Path) -> None:
     clip = write_clip(tmp_path / "moving.mp4", [Shot(constant_rate(30))])
     words = ["serve", "--camera", f"gate={clip}", "--model", str(tiny_model_folder)]
-    async with LivelensProcess(words, settings={"LIVELENS_FRAME_TOKENS": "24"}) as service:
+    async with LivelensProcess(words, settings=SETTINGS) as service:
         await service.until("frames are held", lambda: service.camera("gate")["window"]["frames"] > 5)
         first = await ask(
             service.url,

@@ -85,6 +85,22 @@ async def differs(page: Page, colour: list[int]) -> bool:
     return await colour_of(page, "ll-picture img.live") != colour
 
 
+async def test_holding_a_moment_gives_the_stream_up(visit: Visit, stage: Stage) -> None:
+    page = visit.page
+    await drawn(page)
+    await until(lambda: watchers(stage, 1))
+    await page.get_by_role("button", name="Hold this moment").click()
+    await until(lambda: shows(page, stage.filled_us - SECOND_US))
+    await until(lambda: watchers(stage, 0))
+    await page.get_by_role("button", name="Back to live").click()
+    await until(lambda: watchers(stage, 1))
+    await expect(page.locator("ll-picture img.still")).to_be_hidden()
+
+
+async def watchers(stage: Stage, number: int) -> bool:
+    return stage.world.preview.watching == number
+
+
 async def test_states_are_told_in_words_and_shapes(visit: Visit) -> None:
     page = visit.page
     shed = page.get_by_role("button", name=re.compile("Shed"))
@@ -422,6 +438,7 @@ async def test_a_restarted_server_is_found_again_and_what_was_lost_is_told(brows
         await expect(page.locator("ll-turn")).to_have_attribute("data-phase", "answering")
     try:
         await expect(page.get_by_role("status").filter(has_text="Connection lost")).to_be_visible()
+        await expect(page.locator(".delay")).to_have_text("not connected")
         world.asker.gate.set()
         async with served(world, int(address.rpartition(":")[2])):
             await page.get_by_role("button", name="Try now").click()

@@ -22,7 +22,7 @@ async def test_the_model_gets_the_frames_of_the_span_oldest_first_and_the_questi
     tmp_path: Path,
 ) -> None:
     clip = write_clip(tmp_path / "numbered.mp4", [Shot(constant_rate(FRAMES, rate=RATE))])
-    async with RtspServer({"cam": Mount([clip], report=[0, 10, 20])}) as cameras:
+    async with RtspServer({"cam": Mount([clip], report=[10, 20, 30])}) as cameras:
         with ScriptedOpenAI(Reply.of("Look ", "here.")) as model:
             words = ["serve", "--camera", f"gate={cameras.url('cam')}", "--model-url", model.url]
             async with LivelensProcess(words) as service:
@@ -47,7 +47,7 @@ async def test_the_model_gets_the_frames_of_the_span_oldest_first_and_the_questi
                 assert [frame.label for frame in shown] == [f["label"] for f in inside]
                 assert [f["ref"] for f in heard.started["frames"]] == [f["ref"] for f in inside]
                 assert request.question == "Which numbers?"
-                zero_us = cameras.sent()[0]
+                place, sent_us = cameras.sent()[0]
     numbers = [number_of(frame.jpeg) for frame in shown]
     assert numbers == sorted(numbers)
     for number, frame in zip(numbers, inside, strict=True):

@@ -37,6 +37,14 @@ def chromium() -> str:
     return found
 
 
+# The picture with the most in it takes the most bytes.
+_LIVELIEST = """async () => {
+  const pictures = [...document.querySelectorAll("ll-turn a.evidence img")];
+  const sizes = await Promise.all(pictures.map(async (img) => (await (await fetch(img.src)).blob()).size));
+  return sizes.indexOf(Math.max(...sizes));
+}"""
+
+
 @asynccontextmanager
 async def browsing() -> AsyncIterator[Browser]:
     """Run one headless Chromium."""
@@ -116,7 +124,7 @@ async def ask(page: Page, question: str) -> None:
 async def picture_for_readme(
     url: str, question: str, *, to: Path = README_PICTURE, size: tuple[int, int] = WIDE
 ) -> Path:
-    """Ask ``question`` on the page at ``url``, hold its first cited moment, and save what that looks like.
+    """Ask ``question`` on the page at ``url``, hold the liveliest picture of the answer's evidence, and save it all.
 
     Raises:
         AssertionError: no answer with evidence came within 20 s, or the picture is larger than 600 kB.
@@ -125,10 +133,11 @@ async def picture_for_readme(
         page = visit.page
         await expect(page.locator("ll-picture img.live")).to_be_visible(timeout=_ANSWER_MS)
         await expect(page.locator("[data-samples]")).not_to_have_attribute("data-samples", "")
+        await page.get_by_role("button", name="1 min", exact=True).click()
         await ask(page, question)
         await expect(page.locator("ll-turn[data-phase=done]")).to_be_visible(timeout=_ANSWER_MS)
-        cited = page.locator("ll-turn a.moment").first
-        await cited.click()
+        await expect(page.locator("ll-turn a.moment").first).to_be_visible()
+        await page.locator("ll-turn a.evidence").nth(await page.evaluate(_LIVELIEST)).click()
         await expect(page.locator("ll-picture.pinned")).to_be_visible()
         await page.mouse.move(5, 5)
         await page.evaluate(

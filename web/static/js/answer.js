@@ -75,18 +75,14 @@ function byPlace(text, citations) {
 }
 
 /**
- * @param {readonly UsedFrame[]} frames
+ * @param {readonly UsedFrame[]} frames oldest first
  * @param {readonly Citation[]} citations
- * @returns {{frame: UsedFrame, cited: boolean}[]} the evidence: what is cited first, each once, then the rest by time
+ * @returns {{frame: UsedFrame, cited: boolean}[]} the evidence: what is cited, each once, then the rest; both by time
  */
 export function evidence(frames, citations) {
-  const cited = [...new Set(citations.filter((each) => each.verified).map((each) => each.frame))];
-  const byRef = new Map(frames.map((frame) => [frame.ref, frame]));
-  const first = cited.flatMap((ref) => (ref && byRef.has(ref) ? [/** @type {UsedFrame} */ (byRef.get(ref))] : []));
-  return [
-    ...first.map((frame) => ({ frame, cited: true })),
-    ...frames.filter((frame) => !first.includes(frame)).map((frame) => ({ frame, cited: false })),
-  ];
+  const cited = new Set(citations.filter((each) => each.verified).map((each) => each.frame));
+  const all = frames.map((frame) => ({ frame, cited: cited.has(frame.ref) }));
+  return [...all.filter((each) => each.cited), ...all.filter((each) => !each.cited)];
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The big picture: live, or one moment. The moment stays until the first live picture is there, so that going
- * back never shows an empty frame. The stream is given up while the page is hidden or a moment is shown.
+ * back never shows an empty frame. Where the stream breaks, its last picture stays, greyed. The stream is given up while the page is hidden or a moment is shown.
  */
 
 import { Part, h, setText, show } from "../dom.js";
@@ -14,6 +14,7 @@ import { sentenceFor } from "../actions.js";
 import { openCameraDialog } from "./dialogs.js";
 
 const RETRY_MS = 3000;
+const COPY_EVERY_MS = 1000;
 
 export class Picture extends Part {
   #streamKey = "";
@@ -23,6 +24,7 @@ export class Picture extends Part {
 
   build() {
     const { actions, store } = this.app;
+    this.copy = h("canvas.copy", { "aria-hidden": "true", hidden: true });
     this.live = h("img.live", { alt: "", hidden: true });
     this.still = h("img.still", { alt: "", hidden: true });
     this.why = h("span");
@@ -52,7 +54,8 @@ export class Picture extends Part {
     this.live.addEventListener("error", () => this.#liveFailed());
     this.still.addEventListener("load", () => this.classList.remove("gone"));
     this.still.addEventListener("error", () => this.#stillFailed());
-    this.append(this.live, this.still, this.nothing, this.back, this.hold);
+    this.append(this.copy, this.live, this.still, this.nothing, this.back, this.hold);
+    setInterval(() => this.#copyLive(), COPY_EVERY_MS);
     document.addEventListener("visibilitychange", () => this.render(store.get(), {}));
   }
 
@@ -68,7 +71,8 @@ export class Picture extends Part {
     const { width_px, height_px } = camera.state;
     this.style.setProperty("--shape", width_px && height_px ? `${width_px} / ${height_px}` : "16 / 9");
     const online = camera.state.state === "online";
-    const watching = online && !state.pin && !document.hidden && state.link.status === "open";
+    const watching = online && !state.pin && !document.hidden;
+    if (before.link && before.link.status !== "open" && state.link.status === "open") this.#retries++; // a new stream
     const seen_us = parseTime(camera.state.last_frame_at);
     if (before.focus !== undefined && before.focus !== state.focus) this.#forget();
     this.#stream(watching ? `${camera.id} ${this.#retries}` : "");
@@ -77,6 +81,7 @@ export class Picture extends Part {
     else if (!online) this.#show(`${camera.id}/last ${seen_us}`, `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`);
     else if (!this.#stillKey) this.#show(`${camera.id}/first`, `${this.app.api.latestUrl(camera.id)}?at=${Date.now()}`);
     this.classList.toggle("pinned", !!state.pin);
+    this.classList.toggle("cut", state.link.everOpen && state.link.status !== "open" && !state.pin);
     this.classList.toggle("away", !online && !state.pin);
     show(this.back, !!state.pin);
     show(this.hold, !state.pin && online);
@@ -98,7 +103,7 @@ export class Picture extends Part {
       setText(this.why, [last, why].filter(Boolean).join(say("list.stop")));
     }
     show(this.fix, !state.pin && camera.state.state === "auth_failed");
-    const blank = this.live.hidden && this.still.hidden;
+    const blank = this.live.hidden && this.still.hidden && this.copy.hidden;
     show(this.nothing, blank || this.classList.contains("gone") || this.classList.contains("away"));
   }
 
@@ -122,9 +127,20 @@ export class Picture extends Part {
     this.still.src = url;
   }
 
+  /** A browser shows nothing of a stream that broke: what it showed last is kept here, below it. */
+  #copyLive() {
+    const { naturalWidth, naturalHeight } = this.live;
+    if (this.live.hidden || !naturalWidth || document.hidden) return;
+    if (this.copy.width !== naturalWidth) this.copy.width = naturalWidth;
+    if (this.copy.height !== naturalHeight) this.copy.height = naturalHeight;
+    this.copy.getContext("2d")?.drawImage(this.live, 0, 0);
+    this.copy.hidden = false;
+  }
+
   #forget() {
     this.#stillKey = "";
     this.live.hidden = true;
+    this.copy.hidden = true;
     this.still.hidden = true;
     this.classList.remove("gone");
   }
@@ -140,8 +156,8 @@ export class Picture extends Part {
   }
 
   #liveFailed() {
-    if (!this.#streamKey) return;
     this.live.hidden = true;
+    if (!this.#streamKey) return;
     this.#retry = setTimeout(() => {
       this.#retries++;
       this.render(this.app.store.get(), {});
@@ -151,8 +167,9 @@ export class Picture extends Part {
   #stillFailed() {
     this.still.hidden = true;
     const state = this.app.store.get();
-    this.classList.toggle("gone", this.live.hidden);
-    show(this.nothing, this.live.hidden);
+    const nothing = this.live.hidden && (!!state.pin || this.copy.hidden);
+    this.classList.toggle("gone", nothing);
+    show(this.nothing, nothing);
     if (!state.pin) this.#stillKey = "none";
   }
 }

@@ -50,6 +50,7 @@ export class Stage extends Part {
       state.cameras !== before.cameras ||
       state.focus !== before.focus ||
       state.pin !== before.pin ||
+      state.link !== before.link ||
       state.language !== before.language
     ) {
       this.#draw(state);
@@ -64,14 +65,16 @@ export class Stage extends Part {
     const name = camera.state.state;
     setText(this.heading, camera.name || camera.id);
     this.more.setAttribute("aria-label", say("cameras.menu", { name: camera.name || camera.id }));
-    const shape = state.pin ? "clock" : shapeOf(name);
+    const cut = state.link.everOpen && state.link.status !== "open";
+    const shown = state.pin ? "pinned" : cut ? "offline" : name;
+    const shape = state.pin ? "clock" : shapeOf(shown);
     if (this.shape.dataset.shape !== shape) {
       this.shape.dataset.shape = shape;
       this.shape.replaceChildren(draw(shape));
     }
-    this.chip.dataset.state = state.pin ? "pinned" : name;
-    setFacts(this.word, this.#chipFacts(say, state, camera));
-    this.chip.title = !state.pin && name === "online" ? say("picture.delay.title") : "";
+    this.chip.dataset.state = shown;
+    setFacts(this.word, cut && !state.pin ? [say("link.cut")] : this.#chipFacts(say, state, camera));
+    this.chip.title = shown === "online" ? say("picture.delay.title") : "";
   }
 
   /** @param {import("../i18n.js").Say} say @param {import("../state.js").State} state @param {any} camera */

@@ -10,7 +10,7 @@ import { gapReason } from "../words/facts.js";
 import { AnswerText } from "./answer-text.js";
 import { windowWord } from "./ask-box.js";
 
-const FIRST_ROW = 4;
+const SHOWN = 8; // two rows; more on request
 
 export class TurnView extends Part {
   /** @type {import("../state.js").Turn | null} */ #turn = null;
@@ -90,7 +90,7 @@ export class TurnView extends Part {
     const all = turn.done ? evidence(turn.frames, turn.citations ?? []) : [];
     show(this.strip, all.length > 0);
     if (!all.length) return;
-    const hidden = this.#all || all.length <= FIRST_ROW ? 0 : all.length - FIRST_ROW + 1;
+    const hidden = this.#all || all.length <= SHOWN ? 0 : all.length - SHOWN + 1;
     const items = all.slice(0, all.length - hidden).map(({ frame, cited }) => ({ key: frame.ref, frame, cited }));
     this.strip.setAttribute("aria-label", say("turn.evidence"));
     keyed(

@@ -21,6 +21,7 @@ export const EN = {
   "link.connecting": "Connecting to livelens",
   "link.lost": "Connection lost. livelens did not answer; trying again in {seconds} s.",
   "link.trying": "Connection lost. Trying again now.",
+  "link.cut": "not connected",
   "link.retry": "Try now",
 
   "cameras.title": "Cameras",

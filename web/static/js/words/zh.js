@@ -18,6 +18,7 @@ export const ZH = {
   "link.connecting": "正在连接 livelens",
   "link.lost": "连接已断开，livelens 没有响应；{seconds} 秒后重试。",
   "link.trying": "连接已断开，正在重试。",
+  "link.cut": "未连接",
   "link.retry": "立即重试",
 
   "cameras.title": "摄像头",
