@@ -20,7 +20,8 @@ from models.errors import (
     NoUsableFrames,
     PromptTooLarge,
 )
-from models.openai import OpenAIDecoder, OpenAISettings
+from models.openai import OpenAIDecoder
+from models.openai_settings import OpenAISettings
 from models.opening import LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
 from models.prompt import FramePart, Part, Prompt, TextPart, Turn
 from models.schedule import Limits

@@ -253,6 +253,8 @@ class EngineLoop:
     def _fail(self, asks: list[Ask]) -> None:
         """End questions with an error; where freeing them fails too, all state is dropped."""
         for ask in asks:
+            if ask.number not in self._asks:
+                continue  # failed already, when all state was dropped
             ask.fail(DecoderUnavailable("the engine failed while answering"))
             try:
                 self._finish(ask)

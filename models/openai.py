@@ -10,9 +10,8 @@ import logging
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
-from urllib.parse import urlsplit, urlunsplit
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -21,8 +20,8 @@ from core.ids import RequestId
 from models.decoder import Delta, Finish, ModelProfile, Reads, SamplingParams, Usage
 from models.errors import DecoderRefused, DecoderUnavailable, NoUsableFrames
 from models.health import Health
+from models.openai_settings import OpenAISettings
 from models.openai_wire import (
-    RETRYABLE,
     Closed,
     Counted,
     Dialect,
@@ -44,56 +43,16 @@ from models.prompt import Prompt
 logger = logging.getLogger(__name__)
 
 _MAX_BODY_BYTES = 1 << 22
-_LAST_WORDS_S = 2.0
 _BROKEN = (httpx2.HTTPError, httpx2.StreamError, RuntimeError)
 """What httpx2 raises where a connection cannot be had or breaks; RuntimeError where the client was closed."""
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAISettings:
-    """Where the decoder is, and how long to wait for it.
+class _Patience:
+    """How long to wait for the next piece; ``over`` where the answer is whole and silence is no failure."""
 
-    Attributes:
-        url: Base address; ``/v1`` is added where it has no path.
-        model: The model's name there; None takes the first one that the server lists.
-        api_key: Sent as a bearer token; never logged.
-        frame_tokens: Estimate of the vision tokens of one frame there.
-        window_tokens: Vision tokens one question may have; with ``frame_tokens`` it bounds the frames sent.
-        connect_timeout_us: For one connection attempt.
-        first_byte_timeout_us: From the request to the first byte of the answer; slow machines read pictures slowly.
-        idle_timeout_us: Between two pieces of an answer.
-        attempts: Tries before the first token; refusals other than overload are not tried again.
-        retry_pause_us: About so long before the second try, doubled each time, with jitter.
-        retry_after_us: After a failure, so long until the address counts as worth another question.
-    """
-
-    url: str
-    model: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    frame_tokens: int = 512
-    window_tokens: int = 8_192
-    connect_timeout_us: int = 5_000_000
-    first_byte_timeout_us: int = 60_000_000
-    idle_timeout_us: int = 30_000_000
-    attempts: int = 3
-    retry_pause_us: int = 250_000
-    retry_after_us: int = 5_000_000
-
-    def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("url must be an http or https address")
-        if parts.username or parts.password:
-            raise ValueError("url must hold no name and password; use api_key")
-        if self.attempts < 1 or self.frame_tokens < 1 or self.window_tokens < self.frame_tokens:
-            raise ValueError("attempts and frame_tokens must be positive, window_tokens at least one frame's")
-        if (
-            min(
-                self.connect_timeout_us, self.first_byte_timeout_us, self.idle_timeout_us, self.retry_pause_us
-            )
-            < 1
-        ):
-            raise ValueError("timeouts and pauses must be positive")
+    wait_s: float
+    over: bool = False
 
 
 class OpenAIDecoder:
@@ -108,7 +67,7 @@ class OpenAIDecoder:
         self._settings = settings
         self._clock = clock
         self._jitter = jitter or random.Random()
-        self._base = _base_address(settings.url)
+        self._base = settings.base
         self._model = settings.model
         self._dialect = Dialect()
         self._health = Health(failures=1, retry_after_us=settings.retry_after_us)
@@ -116,13 +75,13 @@ class OpenAIDecoder:
         self._client = httpx2.AsyncClient(
             headers=headers,
             timeout=httpx2.Timeout(None, connect=settings.connect_timeout_us / 1e6),
-            trust_env=not _is_loopback(settings.url),  # a proxy set for the outside is of no use here
+            trust_env=not settings.is_loopback,  # a proxy set for the outside is of no use here
         )
 
     @property
     def profile(self) -> ModelProfile:
         settings = self._settings
-        name = self._model or urlsplit(settings.url).hostname or "openai"
+        name = self._model or settings.host
         return ModelProfile(name, Reads.JPEG, settings.frame_tokens, settings.window_tokens)
 
     def healthy(self) -> bool:
@@ -174,7 +133,7 @@ class OpenAIDecoder:
                         self._note(error)
                         raise error
                     case Closed():
-                        break
+                        pass
         self._health.succeeded()
         yield Delta("", finish or Finish.STOP, usage)
 
@@ -186,27 +145,37 @@ class OpenAIDecoder:
                 for event in whole_answer(await self._body(response)):
                     yield event
                 return
-            reader, ended = EventReader(), False
+            reader = EventReader()
             pieces = await closing.enter_async_context(aclosing(_bytes_of(response)))
-            while (piece := await self._next_piece(pieces, ended=ended)) is not None:
+            patience = _Patience(self._settings.first_byte_timeout_us / 1e6)
+            while (piece := await self._next_piece(pieces, patience)) is not None:
                 for event in reader.feed(piece):
-                    ended = ended or isinstance(event, Ended)
+                    patience = self._patience_after(event, patience)
                     yield event
 
-    async def _next_piece(self, pieces: AsyncIterator[bytes], *, ended: bool) -> bytes | None:
+    def _patience_after(self, event: Event, before: _Patience) -> _Patience:
+        match event:
+            case Closed():
+                return _Patience(
+                    0.2, over=True
+                )  # for the end of the body, so that the connection can be used again
+            case Ended():
+                return _Patience(2.0, over=True)  # for the usage
+            case Text() if not before.over:
+                return _Patience(self._settings.idle_timeout_us / 1e6)
+            case _:
+                return before
+
+    async def _next_piece(self, pieces: AsyncIterator[bytes], patience: _Patience) -> bytes | None:
         """Return the next bytes; None at the end, or where nothing follows the end of an answer soon."""
-        wait_s = _LAST_WORDS_S if ended else self._settings.idle_timeout_us / 1e6
         try:
-            async with asyncio.timeout(wait_s):
+            async with asyncio.timeout(patience.wait_s):
                 return await anext(pieces, None)
         except (TimeoutError, *_BROKEN) as error:
-            if ended:
-                return None  # all but the usage has come
-            why = (
-                f"nothing came for {wait_s:.0f} s"
-                if isinstance(error, TimeoutError)
-                else "the answer broke off"
-            )
+            if patience.over:
+                return None
+            silent = isinstance(error, TimeoutError)
+            why = f"nothing came for {patience.wait_s:.0f} s" if silent else "the answer broke off"
             raise self._note(DecoderUnavailable(why)) from None
 
     async def _connect(
@@ -221,7 +190,10 @@ class OpenAIDecoder:
                 model = await self._find_model()
                 body = request_body(prompt, model=model, sampling=sampling, dialect=self._dialect)
                 response = await self._send(body, closing)
-            except DecoderUnavailable as error:
+            except TimeoutError:  # not tried again: whoever asked has waited long enough
+                wait_s = self._settings.first_byte_timeout_us // 1_000_000
+                raise self._note(DecoderUnavailable(f"no answer within {wait_s} s")) from None
+            except (DecoderUnavailable, DecoderRefused) as error:
                 failure = error
             else:
                 if response.status_code == 200:
@@ -243,13 +215,11 @@ class OpenAIDecoder:
             await asyncio.sleep(pause_us / 1e6)
 
     async def _send(self, body: dict[str, object], closing: AsyncExitStack) -> httpx2.Response:
-        wait_s = self._settings.first_byte_timeout_us / 1e6
+        """Return the head of whatever comes back. Raises TimeoutError, DecoderUnavailable."""
         try:
-            async with asyncio.timeout(wait_s):
+            async with asyncio.timeout(self._settings.first_byte_timeout_us / 1e6):
                 request = self._client.stream("POST", f"{self._base}/chat/completions", json=body)
                 return await closing.enter_async_context(request)
-        except TimeoutError:
-            raise DecoderUnavailable(f"no answer within {wait_s:.0f} s") from None
         except _BROKEN as error:
             raise DecoderUnavailable(self._reason(error)) from None
 
@@ -267,6 +237,9 @@ class OpenAIDecoder:
                         break
         except (TimeoutError, *_BROKEN):
             pass  # what has come says enough, or nothing does
+        return self._hide_key(body)
+
+    def _hide_key(self, body: bytes) -> bytes:
         key = self._settings.api_key
         return body.replace(key.encode(), b"***") if key else body
 
@@ -281,11 +254,12 @@ class OpenAIDecoder:
             raise DecoderUnavailable("it does not list its models in time") from None
         except _BROKEN as error:
             raise DecoderUnavailable(self._reason(error)) from None
-        listed = _parsed(response.content)
+        listed = _parsed(self._hide_key(response.content))
+        if response.status_code not in (200, 404):
+            failure = error_of(response.status_code, listed)
+            raise failure if isinstance(failure, DecoderRefused) else DecoderUnavailable(message_of(listed))
         models = listed.get("data") if isinstance(listed, dict) else None
-        if response.status_code in RETRYABLE:
-            raise DecoderUnavailable(f"{response.status_code} for its list of models")
-        if response.status_code != 200 or not isinstance(models, list) or not models:
+        if not isinstance(models, list) or not models:
             raise DecoderRefused(response.status_code, "it lists no model; name one")
         self._model = str(models[0]["id"])
         return self._model
@@ -309,21 +283,6 @@ class OpenAIDecoder:
 async def _bytes_of(response: httpx2.Response) -> AsyncGenerator[bytes]:
     async for piece in response.aiter_bytes():
         yield piece
-
-
-def _base_address(url: str) -> str:
-    """Return the address that paths are added to: as given, with ``/v1`` where it has no path of its own."""
-    parts = urlsplit(url)
-    path = parts.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
-    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _parsed(body: bytes) -> object:

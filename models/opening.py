@@ -11,7 +11,8 @@ from models.compute import choose_compute, look_at_hardware
 from models.engine import Engine, EngineSettings
 from models.engine_loop import Runner
 from models.errors import ModelNotLoadable
-from models.openai import OpenAIDecoder, OpenAISettings
+from models.openai import OpenAIDecoder
+from models.openai_settings import OpenAISettings
 from models.text import ChatText
 
 

@@ -12,7 +12,8 @@ from core.clock import ServiceClock
 from core.ids import CameraId, RequestId, make_frame_ref
 from models.decoder import Decoder, Delta, Finish, Reads, SamplingParams
 from models.errors import DecoderUnavailable
-from models.openai import OpenAIDecoder, OpenAISettings
+from models.openai import OpenAIDecoder
+from models.openai_settings import OpenAISettings
 from models.prompt import FramePart, Prompt, TextPart, Turn
 from tests.support.scripted_decoder import Asked, Script, ScriptedDecoder
 from tests.support.scripted_openai import Reply, ScriptedOpenAI, SeenRequest

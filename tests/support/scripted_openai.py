@@ -38,6 +38,8 @@ class Reply:
         cut_at: Close the connection before this delta, in mid-stream, without an end.
         error_at: Send an error object as an event before this delta, then close.
         stall_at: Before this delta, wait until ``release`` is called or the client leaves.
+        never_streams: Answer in one piece of JSON though a stream was asked for.
+        stall_after_end: Say why the answer ended, then neither close nor say anything more.
         usage: Send usage at the end where the request asked for it.
         usage_always: Send usage also where it was not asked for, beside the last choice.
         done: End with ``[DONE]``; some servers only close.
@@ -59,6 +61,8 @@ class Reply:
     cut_at: int | None = None
     error_at: int | None = None
     stall_at: int | None = None
+    never_streams: bool = False
+    stall_after_end: bool = False
     usage: bool = True
     usage_always: bool = False
     done: bool = True
@@ -289,7 +293,7 @@ class _Answer:
             headers = {} if reply.retry_after_s is None else {"Retry-After": str(reply.retry_after_s)}
             await _send_json(self._writer, reply.status, _error(reply.error), headers)
             return True
-        if not self._request.body.get("stream"):
+        if reply.never_streams or not self._request.body.get("stream"):
             await _send_json(self._writer, 200, self._whole())
             return True
         return await self._stream()
@@ -318,6 +322,8 @@ class _Answer:
             await self._event(
                 json.dumps({"object": "chat.completion.chunk", "choices": [], "usage": self._usage()})
             )
+        if reply.stall_after_end:
+            await self._or_client_leaves(self._released.wait())
         if reply.done:
             await self._event("[DONE]")
         self._writer.write(b"0\r\n\r\n")
