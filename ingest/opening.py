@@ -17,7 +17,7 @@ import av.error
 from av.format import Flags as FormatFlags
 from av.stream import Disposition
 
-from core.cameras import Source
+from core.cameras import Source, Transport
 from ingest.address import file_path, masked
 from ingest.errors import (
     AuthFailed,
@@ -162,6 +162,8 @@ def _open(
             "fpsprobesize": "0",
             "analyzeduration": str(int(settings.analyze_s * 1_000_000)),
         }
+        if source.transport is Transport.UDP:
+            options["buffer_size"] = "1048576"  # a keyframe comes as one burst of datagrams
         if video_only:
             options["allowed_media_types"] = "video"
         if source.kind == "rtsps":

@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import threading
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import av
@@ -13,10 +15,11 @@ from core.cameras import ProbeReport, Source
 from ingest.address import check_source
 from ingest.errors import SourceError, SourceFailed, SourceLost, SourceUndecodable
 from ingest.interrupt import Interrupter
-from ingest.opening import Opener, OpenSource, open_source, translated
+from ingest.opening import Opener, open_source, translated
 from ingest.settings import IngestSettings
 
 _log = logging.getLogger(__name__)
+_RATE_PACKETS = 10
 
 
 async def probe(source: Source, *, settings: IngestSettings, opener: Opener = open_source) -> ProbeReport:
@@ -56,13 +59,17 @@ def _look(source: Source, settings: IngestSettings, interrupter: Interrupter, op
     try:
         opened = opener(source, settings, interrupter)
         try:
-            frame = _first_frame(opened, source, settings, interrupter)
+            interrupter.limit(settings.read_timeout_s)
+            packets = opened.container.demux(opened.stream)
+            with translated(source, interrupter):
+                frame = _first_frame(packets, settings)
+                rate = opened.frame_rate or _measured_rate(packets)
             return ProbeReport(
                 ok=True,
                 codec=opened.codec,
                 width_px=frame.width,
                 height_px=frame.height,
-                frame_rate=opened.frame_rate,
+                frame_rate=rate,
                 jpeg=_jpeg(frame),
             )
         finally:
@@ -75,28 +82,33 @@ def _look(source: Source, settings: IngestSettings, interrupter: Interrupter, op
         return ProbeReport(ok=False, code=failure.code, message=failure.detail)
 
 
-def _first_frame(
-    opened: OpenSource, source: Source, settings: IngestSettings, interrupter: Interrupter
-) -> Any:
+def _first_frame(packets: Iterator[Any], settings: IngestSettings) -> Any:
     """Return the first whole picture. Raises SourceError."""
-    interrupter.limit(settings.read_timeout_s)
     undecodable, key = 0, False
-    with translated(source, interrupter):
-        for packet in opened.container.demux(opened.stream):
-            key = key or packet.is_keyframe
-            if not key:
-                continue
-            try:
-                frames = packet.decode()
-            except av.error.InvalidDataError:
-                undecodable += 1
-                if undecodable >= settings.undecodable_packets:
-                    raise SourceUndecodable("no packet could be decoded") from None
-                continue
-            for frame in frames:
-                if not frame.is_corrupt:
-                    return frame
+    for packet in packets:
+        key = key or packet.is_keyframe
+        if not key:
+            continue
+        try:
+            frames = packet.decode()
+        except av.error.InvalidDataError:
+            undecodable += 1
+            if undecodable >= settings.undecodable_packets:
+                raise SourceUndecodable("no packet could be decoded") from None
+            continue
+        for frame in frames:
+            if not frame.is_corrupt:
+                return frame
     raise SourceLost("it ended before its first picture")
+
+
+def _measured_rate(packets: Iterator[Any]) -> float | None:
+    """Return frames per second by the times of the next few packets, where the source does not say."""
+    times = [
+        packet.pts * packet.time_base for packet in islice(packets, _RATE_PACKETS) if packet.pts is not None
+    ]
+    span = max(times) - min(times) if times else 0
+    return float((len(times) - 1) / span) if span else None
 
 
 def _jpeg(frame: Any) -> bytes:

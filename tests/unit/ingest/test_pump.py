@@ -258,6 +258,7 @@ async def test_a_frozen_camera_is_stalled_within_the_read_timeout_and_comes_back
     assert run.gaps[0].end_us == run.times_us[seen]
 
 
+@pytest.mark.slow
 @pytest.mark.rtsp
 async def test_a_link_that_swallows_everything_is_stalled_then_tried_again(clip: Path) -> None:
     async with RtspServer({"cam": Mount([clip])}) as server, FaultProxy(server.port) as proxy:
@@ -349,6 +350,7 @@ async def test_a_camera_that_changes_its_picture_size_goes_on(tmp_path: Path) ->
 # ---------------------------------------------------------------- stopping
 
 
+@pytest.mark.slow
 async def test_a_silent_source_can_be_removed_fifty_times_and_nothing_is_left() -> None:
     async with FaultProxy(0) as silent:
         source = rtsp(f"rtsp://127.0.0.1:{silent.port}/cam")
