@@ -47,7 +47,9 @@ async def measure(*, quick: bool) -> list[Figure]:
         scheduled: deque[int] = deque()
         async with asyncio.timeout((wanted + 4) * LOOP_S):
             while len(delays) < wanted:
-                scheduled.extend(server.sent())  # the server queues pictures ahead of their time
+                scheduled.extend(
+                    wall_us for _, wall_us in server.sent()
+                )  # the server queues pictures ahead of their time
                 if not scheduled:
                     await asyncio.sleep(POLL_S)
                 elif (sent_us := scheduled.popleft()) > from_us:

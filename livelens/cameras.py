@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from core.cameras import Camera, CameraState, ProbeReport, Source
 from core.channel import Channel, Overflow
+from core.errors import ServiceError
 from core.ids import CameraId, IdSource
 from core.meter import Metric
 from featcache import UnknownCamera
@@ -62,7 +63,7 @@ class Cameras:
                 tasks.create_task(self._mark_regularly(), name="cameras:mark")
         finally:
             self._tasks = None
-            await asyncio.shield(self._mark())
+            await self._mark()
 
     # -- web.ports.CameraRegistry
 
@@ -212,6 +213,12 @@ class Cameras:
 
     async def _mark(self) -> None:
         """Write down how far each camera's stream time has come, so that it goes on after a restart."""
-        for camera_id, entry in list(self._entries.items()):
-            if entry.road.report.last_t_us is not None:
-                await self._store.cameras.mark(camera_id, entry.road.report.last_t_us)
+        times = {
+            camera_id: entry.road.report.last_t_us
+            for camera_id, entry in self._entries.items()
+            if entry.road.report.last_t_us is not None
+        }
+        try:
+            await self._store.cameras.mark_all(times)
+        except ServiceError as error:
+            _log.warning("stream times were not written down", extra={"code": error.code})

@@ -20,7 +20,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import tzlocal
-from qa.measured import word_answer
 
 from core.clock import ServiceClock
 from core.errors import ErrorKind, ServiceError
@@ -28,6 +27,7 @@ from core.ids import IdSource
 from core.meter import Metric
 from featcache import MemoryPool, keep_trimmed
 from ingest import parse_source
+from livelens import __version__
 from livelens.answering import Answering, answering
 from livelens.cameras import Cameras
 from livelens.first_cameras import demo_camera, named_camera, register
@@ -35,15 +35,15 @@ from livelens.preview import Previews
 from livelens.road import RoadParts
 from livelens.settings import Settings
 from qa import Asker, AskParts, warm_up
+from qa.measured import word_answer
 from store import Store
-from web.app import create_app
-from web.metrics import PrometheusMeter
-from web.ports import Ports
-from web.server import Server, listen
+from web import ExportedMeter, Ports, Server, create_app, listen
 
 _log = logging.getLogger(__name__)
 
 MEASURE_EVERY_S = 2.0
+FORGET_EVERY_S = 3600.0
+DAY_US = 86_400_000_000
 PICTURE_THREADS = 2
 
 
@@ -82,7 +82,7 @@ class _Readiness:
 @asynccontextmanager
 async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[Service]:
     """Run all but the web server inside the block; leaving it stops everything, newest part first."""
-    clock, ids, meter = ServiceClock(), IdSource(), PrometheusMeter()
+    clock, ids, meter = ServiceClock(), IdSource(), ExportedMeter()
     async with AsyncExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(PICTURE_THREADS, thread_name_prefix="pictures"))
         store = await stack.enter_async_context(
@@ -122,10 +122,12 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                 ids=ids,
             ),
             replace(settings.web, default_zone=zone.key),
+            version=__version__,
         )
         await stack.enter_async_context(
             _background(
                 _housekeeping(cameras, clock, meter),
+                _forget_old_conversations(store, clock, settings.conversation_days),
                 keep_trimmed(
                     window,
                     lambda: [camera.id for camera in cameras.list()],
@@ -157,11 +159,20 @@ async def _background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
                 task.cancel()
 
 
-async def _housekeeping(cameras: Cameras, clock: ServiceClock, meter: PrometheusMeter) -> None:
+async def _housekeeping(cameras: Cameras, clock: ServiceClock, meter: ExportedMeter) -> None:
     while True:
         cameras.measure()
         meter.gauge(Metric.HOST_CLOCK_STEP_SECONDS, clock.host_step_us() / 1e6)
         await asyncio.sleep(MEASURE_EVERY_S)
+
+
+async def _forget_old_conversations(store: Store, clock: ServiceClock, days: int) -> None:
+    while True:
+        try:
+            await store.conversations.forget(before_us=clock.now_us() - days * DAY_US)
+        except ServiceError as error:
+            _log.warning("old conversations were not forgotten", extra={"code": error.code})
+        await asyncio.sleep(FORGET_EVERY_S)
 
 
 def _database(data_dir: Path) -> Path:

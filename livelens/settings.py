@@ -29,7 +29,7 @@ from livelens.logs import LogFormat
 from models import EngineSettings
 from qa import AskSettings
 from sampler import SamplerSettings
-from web.settings import WebSettings
+from web import WebSettings
 
 ENV_PREFIX = "LIVELENS_"
 DEFAULT_FILE = Path("livelens.toml")
@@ -55,6 +55,7 @@ class Settings(BaseSettings):
     Attributes:
         data_dir: Folder for durable state; made if missing.
         database_url: Where durable state is kept instead of a SQLite file in ``data_dir``.
+        conversation_days: Questions and answers are forgotten after so many days.
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
         zone: Time zone of cameras registered without one; "local" is this machine's.
@@ -80,6 +81,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(default_factory=_data_dir)
     database_url: str = ""
+    conversation_days: int = Field(30, ge=1)
     host: str = "127.0.0.1"
     port: int = Field(8080, ge=0, le=65535)
     zone: str = "local"

@@ -87,12 +87,13 @@ class RtspServer:
             raise ServerFailed((line + complaint).decode(errors="replace")[-2000:])
         self.port = int(line.split()[1])
 
-    def sent(self) -> list[int]:
-        """Return when reported pictures were sent since the last call, wall µs; those to come included."""
+    def sent(self) -> list[tuple[int, int]]:
+        """Return (place, wall µs) of the reported pictures since the last call, those about to be sent included."""
         process = self._running()
         assert process.stdout is not None
         *lines, self._unread = (self._unread + (process.stdout.read() or b"")).split(b"\n")
-        return [int(line.split()[1]) for line in lines if line.startswith(b"sent ")]
+        words = [line.split() for line in lines if line.startswith(b"sent ")]
+        return [(int(place), int(wall_us)) for _, place, wall_us in words]
 
     def kick(self) -> None:
         """Drop every client's connection; the server goes on."""
