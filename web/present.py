@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import assert_never
 from urllib.parse import urlsplit, urlunsplit
 from zoneinfo import ZoneInfo
@@ -157,13 +158,10 @@ def thin(infos: Sequence[FrameInfo], span: Span, limit: int) -> list[FrameInfo]:
 
 def tier_views(infos: Iterable[FrameInfo]) -> list[rest.TierView]:
     """Return the runs of neighbouring frames that lie in the same place, each from its first to its last + 1 µs."""
-    runs: list[rest.TierView] = []
-    for info in infos:
-        if runs and runs[-1].tier is info.tier:
-            runs[-1] = rest.TierView(from_=runs[-1].from_, to=info.t_us + 1, tier=info.tier)
-        else:
-            runs.append(rest.TierView(from_=info.t_us, to=info.t_us + 1, tier=info.tier))
-    return runs
+    return [
+        rest.TierView(from_=run[0].t_us, to=run[-1].t_us + 1, tier=tier)
+        for tier, run in ((tier, tuple(run)) for tier, run in groupby(infos, key=lambda info: info.tier))
+    ]
 
 
 def timeline_view(
@@ -195,8 +193,11 @@ def timeline_view(
                 pass
             case _:
                 assert_never(record)
+    # Thousands of them, made of checked values: constructed without a second check, at a tenth of the time.
     samples = [
-        rest.SampleView(t=info.t_us, t_us=info.t_us, reason=info.reason, motion=round(info.motion, 4))
+        rest.SampleView.model_construct(
+            t=info.t_us, t_us=info.t_us, reason=info.reason, motion=round(info.motion, 4)
+        )
         for info in thin(infos, span, limit)
     ]
     return rest.TimelineView(

@@ -52,7 +52,7 @@ class WebSettings:
     replay_bytes: int = 1 << 20
     ping_interval_s: float = 20.0
     ping_timeout_s: float = 20.0
-    timeline_samples: int = 20_000
+    timeline_samples: int = 4_000
     shutdown_s: float = 5.0
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +15,9 @@ from web.errors import ServerStopping
 from web.problems import problem
 
 logger = logging.getLogger(__name__)
+
+_END_S = 1.0
+_STALLED_END_S = 40.0  # longer than the kernel's patience, see web.server
 
 
 class Interrupted(Exception):
@@ -195,11 +198,13 @@ class StreamReply(Response):
             raise
 
     async def _end(self, send: Send, last: bytes) -> None:
-        """Finish the reply, where the client still takes something."""
+        """Finish the reply. A client that took nothing gets until the kernel gives it up, or the server stops."""
+        patience = Interruptible()
         try:
-            async with asyncio.timeout(0.0 if self._stalled else 1.0):
-                await send({"type": "http.response.body", "body": last, "more_body": False})
-        except TimeoutError:
+            async with patience, asyncio.timeout(_STALLED_END_S if self._stalled else _END_S):
+                with self._stopping.interrupting(patience) if self._stalled else nullcontext():
+                    await send({"type": "http.response.body", "body": last, "more_body": False})
+        except (TimeoutError, Interrupted):
             logger.info("client took nothing; its stream is given up")
 
     async def _watch(self, receive: Receive, reading: Interruptible) -> None:

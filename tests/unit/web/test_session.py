@@ -1,6 +1,7 @@
 import asyncio
 import json
 import logging
+import random
 import socket
 from contextlib import suppress
 
@@ -53,6 +54,39 @@ async def test_two_questions_at_once_are_answered_side_by_side(address: str, wor
         order = [message["id"] for message in client.seen if message["type"] == "answer.delta"]
         assert client.text_of("one") == client.text_of("two") == "abcdefgh"
         assert order.index("two") < len(order) - 1 - order[::-1].index("one"), "they interleave"
+
+
+async def test_whatever_arrives_the_session_answers_the_next_question(address: str) -> None:
+    letters = random.Random(38)
+    shapes = [
+        '{"type":"ask","id":%s,"text":%s}',
+        '{"type":"cancel","id":%s,"x":%s}',
+        '{"type":%s,"seq":%s}',
+        "%s%s",
+    ]
+    values = [
+        '"a"',
+        "5",
+        "null",
+        "[]",
+        "{}",
+        '"\\u0000"',
+        '"\\ud83d"',
+        "1e999",
+        "-0",
+        "true",
+        '""',
+        "NaN",
+        '{"a":[{}]}',
+        "\u202e",
+    ]
+    async with live(address) as client:
+        for _ in range(300):
+            await client.socket.send(
+                letters.choice(shapes) % (letters.choice(values), letters.choice(values))
+            )
+        await client.ask("last")
+        await client.until("answer.done", id="last")
 
 
 @pytest.mark.parametrize(
@@ -255,6 +289,20 @@ async def test_a_stopping_server_closes_sessions_with_1012(world: World) -> None
         await context.__aexit__(None, None, None)
     assert world.asker.running == 0
     assert not tasks()
+
+
+async def test_a_client_that_answers_no_ping_leaves_nothing_behind(world: World) -> None:
+    settings = WebSettings(ping_interval_s=0.2, ping_timeout_s=0.2, answer_grace_s=0.1)
+    world.settings = settings
+    world.asker.gate.clear()
+    async with serving(world.app(), settings) as address:
+        with socket.socket() as silent:
+            silent.setblocking(False)
+            await ask_and_read_nothing(silent, address)
+            await until(lambda: world.asker.running == 1)
+            await until(lambda: not tasks(), within_s=3.0)
+    assert world.asker.aborted == 1
+    assert world.registry.listeners == 0
 
 
 async def test_pongs_come_within_a_second_while_threads_work(address: str) -> None:

@@ -125,14 +125,30 @@ async def test_a_client_that_leaves_closes_the_generator() -> None:
     assert chunks.closed
 
 
-async def test_a_client_that_takes_nothing_closes_the_generator() -> None:
-    peer, chunks = Peer(), Chunks()
+async def test_a_client_that_takes_nothing_closes_the_generator_and_may_still_read_the_end() -> None:
+    peer, chunks, places = Peer(), Chunks(), Places(1, TooManyViewers)
     async with asyncio.TaskGroup() as group:
-        group.create_task(run(reply(chunks(), stall_timeout_s=0.05), peer))
+        group.create_task(run(reply(chunks(), stall_timeout_s=0.05, places=places), peer))
         while not peer.got:
             await asyncio.sleep(0)
         peer.takes.clear()
-    assert chunks.closed
+        while not chunks.closed:
+            await asyncio.sleep(0.01)
+        assert places.taken == 0
+        peer.takes.set()
+    assert peer.got[-1]["more_body"] is False
+
+
+async def test_a_stalled_client_does_not_hold_up_a_stop() -> None:
+    peer, chunks, stopping = Peer(), Chunks(), Stopping()
+    async with asyncio.timeout(2), asyncio.TaskGroup() as group:
+        group.create_task(run(reply(chunks(), stall_timeout_s=0.05, stopping=stopping), peer))
+        while not peer.got:
+            await asyncio.sleep(0)
+        peer.takes.clear()
+        while not chunks.closed:
+            await asyncio.sleep(0.01)
+        stopping.begin()
 
 
 async def test_a_stopping_server_ends_streams_with_a_farewell_and_begins_no_more() -> None:
