@@ -22,7 +22,8 @@ from web.streams import Stopping
 _ABOUT = (
     "Ask live video, in words, about any moment that is still in the window. Times are RFC 3339 UTC with "
     "microseconds; errors are RFC 9457 problem documents with a stable `code`. "
-    "The WebSocket `/api/v1/live` (subprotocol `livelens.v1`) is described in the project's docs/api.md."
+    "The messages of the WebSocket `/api/v1/live` (subprotocol `livelens.v1`) are described in the project's "
+    "docs/api.md, and as JSON Schema in [messages.json](/docs/messages.json)."
 )
 
 

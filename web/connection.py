@@ -34,6 +34,7 @@ MOVED = Ending(None, "goes on with an earlier session", True)
 STALLED = Ending(1008, "messages were not taken in time", True)
 TOO_LARGE = Ending(1009, "message too large", True)
 STOPPING = Ending(1012, "the server is stopping", True)
+FAILED = Ending(1011, "a fault inside; the server's log has it", True)
 GONE = Ending(1013, "the session to go on with has ended", True)
 TAKEN_OVER = Ending(4001, "resumed by another connection", False)
 

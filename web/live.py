@@ -11,7 +11,7 @@ from core.meter import Metric
 from web import wire
 from web.access import Principal
 from web.book import SessionBook, SessionLimits
-from web.connection import GONE, MOVED, Connection
+from web.connection import FAILED, GONE, MOVED, Connection
 from web.errors import ServerStopping, SessionGone, SubprotocolRequired, TooManySessions
 from web.gate import PRINCIPAL, REFUSE
 from web.ports import Ports
@@ -75,13 +75,15 @@ class LiveRoute:
                 await self._serve(socket, socket.scope[PRINCIPAL])
         except ServiceError as refusal:
             await socket.scope[REFUSE](refusal)
+        except Exception:
+            # The request edge: this session fails, the server goes on.
+            logger.exception("session failed")
+            await connection_of(socket, self._settings, self._stopping).close(FAILED)
         finally:
             self._ports.meter.gauge(Metric.SOCKETS, self._places.taken)
 
     async def _serve(self, socket: WebSocket, principal: Principal) -> None:
-        connection = Connection(
-            socket, stall_timeout_s=self._settings.stall_timeout_s, stopping=self._stopping
-        )
+        connection = connection_of(socket, self._settings, self._stopping)
         session = Session(
             self._ports.ids.session(),
             principal,
@@ -137,3 +139,8 @@ class LiveRoute:
         now_us = self._ports.clock.mono_us()
         for session_id in [name for name, kept in self._kept.items() if kept.until_us <= now_us]:
             del self._kept[session_id]
+
+
+def connection_of(socket: WebSocket, settings: WebSettings, stopping: Stopping) -> Connection:
+    """Return a connection with the settings' patience."""
+    return Connection(socket, stall_timeout_s=settings.stall_timeout_s, stopping=stopping)

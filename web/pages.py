@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from web import wire
 from web.errors import UnknownPath
 from web.problems import MEDIA_TYPE
 from web.replies import NEVER
@@ -94,6 +95,12 @@ class PageRoutes:
         name = request.path_params["name"]
         if name == "start.js":
             return Response(_DOCS_START, media_type="text/javascript", headers={"Cache-Control": _DAY})
+        if name == "messages.json":
+            return Response(
+                json.dumps(wire.message_schema()),
+                media_type="application/json",
+                headers={"Cache-Control": NEVER},
+            )
         if name not in _DOCS_FILES:
             raise UnknownPath
         return FileResponse(

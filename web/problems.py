@@ -104,6 +104,10 @@ async def _on_http_exception(_request: Request, error: Exception) -> Response:
     """Answer what the framework raises by itself; all but a missing file is caught earlier by the gate."""
     assert isinstance(error, HTTPException)
     match error.status_code:
+        case (
+            400
+        ):  # its parser's word for bodies that are no JSON in other ways than usual: too deep, not UTF-8
+            return problem(MalformedJson())
         case 404:
             return problem(UnknownPath())
         case 405:

@@ -20,7 +20,10 @@ class SourceForm(Asked):
     loop: bool = False
 
 
-ShownName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+ShownName = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$"),
+]
 
 
 class NewCameraForm(Asked):

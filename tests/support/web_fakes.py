@@ -79,7 +79,7 @@ def parse_source(
 
 
 class FakeRegistry:
-    """Cameras in memory; ``set_state`` is what ingest would report."""
+    """Cameras in memory; ``set_state`` is what ingest would report, ``broken`` is raised by ``changes``."""
 
     def __init__(self, clock: Clock, window: MemoryPool) -> None:
         self._clock = clock
@@ -88,6 +88,7 @@ class FakeRegistry:
         self._statuses: dict[CameraId, CameraStatus] = {}
         self._listeners: set[Channel[tuple[CameraId, CameraStatus | None]]] = set()
         self.probed: list[Source] = []
+        self.broken: Exception | None = None
 
     @property
     def listeners(self) -> int:
@@ -150,6 +151,8 @@ class FakeRegistry:
 
     @asynccontextmanager
     async def changes(self) -> AsyncIterator[Channel[tuple[CameraId, CameraStatus | None]]]:
+        if self.broken is not None:
+            raise self.broken
         channel: Channel[tuple[CameraId, CameraStatus | None]] = Channel(64, Overflow.DROP_OLDEST)
         self._listeners.add(channel)
         try:
@@ -370,10 +373,9 @@ async def serving(app: FastAPI, settings: WebSettings) -> AsyncIterator[str]:
     """Serve ``app`` on a free loopback port in this loop; yield ``127.0.0.1:<port>``."""
     with listen("127.0.0.1", 0) as listener:
         server = Server(app, settings)
-        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # a test has its own
         async with asyncio.TaskGroup() as group:
             task = group.create_task(server.serve(sockets=[listener]), name="test:server")
-            while not (server.started or task.done()):  # noqa: ASYNC110  # uvicorn tells nobody
+            while not (server.started or task.done()):  # uvicorn tells nobody
                 await asyncio.sleep(0.005)
             try:
                 yield f"127.0.0.1:{listener.getsockname()[1]}"

@@ -68,6 +68,10 @@ async def test_openapi_describes_every_rest_route_and_its_problems(http: httpx2.
     assert described["info"]["version"] == "1.2.3"
 
 
+async def post(http: httpx2.AsyncClient, body: bytes) -> httpx2.Response:
+    return await http.post("/api/v1/ask", content=body, headers={"content-type": "application/json"})
+
+
 async def test_errors_of_every_sort_are_problem_documents(http: httpx2.AsyncClient) -> None:
     asked = [
         (await http.get("/nothing"), 404, "unknown_path"),
@@ -78,6 +82,9 @@ async def test_errors_of_every_sort_are_problem_documents(http: httpx2.AsyncClie
             400,
             "malformed_json",
         ),
+        (await post(http, b"[" * 100_000), 400, "malformed_json"),
+        (await post(http, b'{"text":"\xff"}'), 400, "malformed_json"),
+        (await post(http, b'{"text":"\\ud800"}'), 422, "invalid_request"),
         (await http.post("/api/v1/ask", json={"text": 5}), 422, "invalid_request"),
         (await http.post("/api/v1/ask", json=[]), 422, "invalid_request"),
         (await http.post("/api/v1/ask"), 422, "invalid_request"),

@@ -165,3 +165,16 @@ async def test_what_was_kept_is_forgotten_in_time(world: World) -> None:
         async with live(address) as second:
             await second.say(type="resume", session=session, seq=1)
             assert await second.error() == "session_gone"
+
+
+@pytest.mark.logs_errors
+async def test_a_session_that_fails_inside_closes_with_1011_and_the_server_goes_on(
+    address: str, world: World
+) -> None:
+    world.registry.broken = RuntimeError("secret")
+    async with live(address) as client:
+        assert await client.closing_code() == 1011
+    world.registry.broken = None
+    async with live(address) as client:
+        await client.ask("q1")
+        await client.until("answer.done")

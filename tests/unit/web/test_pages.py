@@ -48,6 +48,7 @@ async def test_the_documentation_needs_no_other_host(http: httpx2.AsyncClient) -
         assert path.startswith("/docs/")
         assert (await http.get(path)).status_code == 200, path
     assert "/openapi.json" in (await http.get("/docs/start.js")).text
+    assert (await http.get("/docs/messages.json")).json()["subprotocol"] == "livelens.v1"
     assert (await http.get("/docs/other.js")).json()["code"] == "unknown_path"
 
 

@@ -13,6 +13,8 @@ from web import rest, wire
         (rest.NewCameraForm, {"id": "a", "source": {"url": "rtsp://h"}, "color": "red"}),
         (rest.NewCameraForm, {"id": "a", "source": "rtsp://h"}),
         (rest.NewCameraForm, {"id": "a", "name": "", "source": {"url": "rtsp://h"}}),
+        (rest.CameraPatchForm, {"name": "a\0b"}),
+        (rest.CameraPatchForm, {"name": "a\ud800"}),
         (rest.CameraPatchForm, {"id": "b"}),
         (rest.CameraPatchForm, {"enabled": 1}),
         (rest.ProbeForm, {"source": {"url": "   "}}),
