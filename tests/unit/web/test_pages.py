@@ -1,8 +1,10 @@
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from playwright.async_api import async_playwright
 
 from tests.support.web_fakes import World
 from web.app import create_app
@@ -68,3 +70,24 @@ async def test_problems_are_described_under_their_own_media_type(http: httpx2.As
         "Questions",
         "Operation",
     }
+
+
+@pytest.mark.browser
+async def test_a_real_browser_shows_the_documentation_from_here_alone(address: str) -> None:
+    complaints: list[str] = []
+    hosts: set[str] = set()
+    async with async_playwright() as tools:
+        browser = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = await browser.new_page()
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+        await page.goto(f"http://{address}/docs")
+        await page.get_by_text("/api/v1/ask").first.wait_for(timeout=15_000)
+        await page.get_by_text("Register Camera").first.click()
+        await page.get_by_text("NewCameraForm").first.wait_for(timeout=15_000)
+        await browser.close()
+    assert hosts - {""} == {address}
+    assert complaints == []
