@@ -19,12 +19,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.torch]
 SETTINGS = {"LIVELENS_FRAME_TOKENS": "24", "LIVELENS_ENGINE__DTYPE": "float32"}
 
 
+def counted(service: LivelensProcess, metric: str) -> int:
+    """Return the sum of a counter over its labels."""
+    text = service.call("GET", "/metrics").text
+    return round(sum(map(float, re.findall(rf"^{metric}(?:{{.*}})? (\S+)$", text, re.MULTILINE))))
+
+
 def encoded(service: LivelensProcess) -> int:
     """Return the engine's own count of encoded frames."""
-    found = re.search(
-        r"^livelens_frames_encoded_total (\d+)", service.call("GET", "/metrics").text, re.MULTILINE
-    )
-    return int(found[1]) if found else 0
+    return counted(service, "livelens_frames_encoded_total")
+
+
+def all_encoded(service: LivelensProcess) -> bool:
+    """Return whether every sample has been encoded, but those dropped for load."""
+    dropped = counted(service, "livelens_frames_dropped_total")
+    return encoded(service) >= counted(service, "livelens_samples_total") - dropped > 0
 
 
 async def test_questions_are_answered_from_cached_features_while_the_encoder_stands_still(
@@ -37,6 +46,7 @@ async def test_questions_are_answered_from_cached_features_while_the_encoder_sta
         body = {"id": "gate", "source": {"url": clip.as_uri()}}
         assert service.call("POST", "/api/v1/cameras", body).status_code == 201
         await service.until_state("gate", "offline")
+        await service.until("all samples are encoded", lambda: all_encoded(service))
         kept = service.camera("gate")["window"]["frames"]
         assert encoded(service) == kept
         async with socket(service.url) as connection:

@@ -12,6 +12,14 @@ import { wireTime } from "./time.js";
 /** @typedef {import("./state.js").Moment} Moment */
 /** @typedef {import("./state.js").Window} Window */
 /** @typedef {ReturnType<typeof createActions>} Actions */
+/**
+ * @typedef {{
+ *   store: import("./store.js").Store<State, any>,
+ *   api: import("./api.js").Api,
+ *   actions: Actions,
+ *   clock: import("./time.js").ServerClock,
+ * }} App what every element is handed
+ */
 
 /**
  * @param {{

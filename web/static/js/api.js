@@ -82,6 +82,7 @@ export class Api {
    * @returns {Promise<Timeline>}
    */
   async timeline(id, window, signal) {
+    /** @type {Record<string, string>} */
     const query =
       "last_s" in window
         ? { last_s: String(window.last_s) }
@@ -173,7 +174,10 @@ export function timelineFromWire(wire) {
     statics: wire.static.map(closedSpanFromWire),
     gaps: wire.gaps.map((/** @type {any} */ gap) => ({ ...spanFromWire(gap), reason: gap.reason })),
     tracks: wire.tracks.map((/** @type {any} */ track) => ({ ...track, ...closedSpanFromWire(track) })),
-    scenes: wire.scenes.map((/** @type {any} */ scene) => ({ t_us: parseTime(scene.t) ?? 0, kind: scene.kind })),
+    scenes: wire.scenes.map((/** @type {any} */ scene) => ({
+      t_us: parseTime(scene.t) ?? 0,
+      kind: scene.kind,
+    })),
     tiers: wire.tiers.map((/** @type {any} */ tier) => ({ ...closedSpanFromWire(tier), tier: tier.tier })),
   };
 }

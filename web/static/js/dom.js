@@ -90,7 +90,9 @@ export function show(element, shown) {
  * @param {(element: any, item: T) => void} [update]
  */
 export function keyed(parent, items, keyOf, create, update = () => {}) {
-  const old = new Map([...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, child]));
+  const old = new Map(
+    [...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, child]),
+  );
   let at = parent.firstElementChild;
   for (const item of items) {
     const key = keyOf(item);
@@ -107,16 +109,16 @@ export function keyed(parent, items, keyOf, create, update = () => {}) {
   for (const gone of old.values()) gone.remove();
 }
 
-/**
- * A custom element that draws the state. `app` is handed in once, by whoever makes the element.
- * @template A
- */
+/** @typedef {import("./actions.js").App} App */
+/** @typedef {import("./state.js").State} State */
+
+/** A custom element that draws the state. The application is handed in once, by whoever makes the element. */
 export class Part extends HTMLElement {
-  /** @type {any} */ app;
+  /** @type {App} */ app = /** @type {any} */ (null);
   /** @type {(() => void) | null} */ #leave = null;
   #built = false;
 
-  /** @param {any} app */
+  /** @param {App} app */
   start(app) {
     this.app = app;
     if (this.isConnected) this.connectedCallback();
@@ -129,8 +131,8 @@ export class Part extends HTMLElement {
       this.build();
       translate(this, speaker(this.app.store.get().language));
     }
-    /** @type {any} */ let before = null;
-    this.#leave = this.app.store.subscribe((/** @type {any} */ state) => {
+    /** @type {State | null} */ let before = null;
+    this.#leave = this.app.store.subscribe((state) => {
       this.render(state, before ?? {});
       before = state;
     });
@@ -146,8 +148,8 @@ export class Part extends HTMLElement {
 
   /**
    * Bring the children up to the state.
-   * @param {any} _state
-   * @param {any} _before the state last drawn; empty the first time
+   * @param {State} _state
+   * @param {Partial<State>} _before the state last drawn; empty the first time
    */
   render(_state, _before) {}
 }

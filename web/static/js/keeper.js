@@ -49,7 +49,10 @@ export class TimelineKeeper {
     try {
       const sent_us = Date.now() * 1000;
       const window = tail
-        ? { from_us: timeline.to_us - OVERLAP_US, to_us: Math.max(this.#clock.now(), timeline.to_us) + 1_000_000 }
+        ? {
+            from_us: timeline.to_us - OVERLAP_US,
+            to_us: Math.max(this.#clock.now(), timeline.to_us) + 1_000_000,
+          }
         : { last_s: range_s };
       const read = await this.#api.timeline(focus, window, reading.signal);
       this.#clock.learn(read.now_us, sent_us, Date.now() * 1000);

@@ -53,14 +53,17 @@ export class Live {
   connect() {
     if (this.#socket) return;
     clearTimeout(this.#timer);
-    const { url, open = (/** @type {string} */ at, /** @type {string} */ protocol) => new WebSocket(at, protocol) } =
-      this.#options;
+    const {
+      url,
+      open = (/** @type {string} */ at, /** @type {string} */ protocol) => new WebSocket(at, protocol),
+    } = this.#options;
     this.#options.onStatus("connecting", null);
     const socket = open(url, PROTOCOL);
     this.#socket = socket;
     this.#timer = setTimeout(() => socket.close(), READY_WITHIN_MS); // a server that accepts and then says nothing
     socket.onopen = () => {
-      if (this.#session) socket.send(JSON.stringify({ type: "resume", session: this.#session, seq: this.#seq }));
+      if (this.#session)
+        socket.send(JSON.stringify({ type: "resume", session: this.#session, seq: this.#seq }));
     };
     socket.onmessage = (event) => this.#take(String(event.data));
     socket.onclose = () => this.#lose(socket);

@@ -42,8 +42,10 @@ defineElements();
 store.subscribe(mirrorLanguageAndTheme());
 store.subscribe(mirrorAddress());
 followAddress();
-for (const part of document.querySelectorAll("ll-header, ll-banner, ll-cameras, ll-stage, ll-chat, ll-empty")) {
-  /** @type {import("./dom.js").Part<any>} */ (part).start(app);
+for (const part of document.querySelectorAll(
+  "ll-header, ll-banner, ll-cameras, ll-stage, ll-chat, ll-empty",
+)) {
+  /** @type {import("./dom.js").Part} */ (part).start(app);
 }
 addEventListener("hashchange", followAddress);
 addEventListener("online", () => live.connect());
@@ -114,7 +116,8 @@ function mirrorLanguageAndTheme() {
       root.dataset.theme = state.theme;
       keep("theme", state.theme);
     }
-    if (before && state.rangeChosen && state.range_s !== before.range_s) keep("range_s", String(state.range_s));
+    if (before && state.rangeChosen && state.range_s !== before.range_s)
+      keep("range_s", String(state.range_s));
     before = state;
   };
 }

@@ -32,7 +32,8 @@ import { parseTime } from "./time.js";
  *   turns: Turn[],
  * }} State
  * `cameras` is null until they were read; `pin` is the moment in the big picture, null while live; `hint` is
- * the moment under the pointer somewhere; `rangeChosen` says that a person chose the range; `window` and `namesCamera` are the chips of the next question.
+ * the moment under the pointer somewhere; `rangeChosen` says that a person chose the range; `window` and
+ * `namesCamera` are the chips of the next question.
  */
 
 export const RANGES_S = [60, 600, 3600];
@@ -213,7 +214,10 @@ function heard(state, message) {
     case "answer.started":
     case "answer.delta":
     case "answer.done":
-      return { ...state, turns: state.turns.map((turn) => (turn.id === message.id ? advanced(turn, message) : turn)) };
+      return {
+        ...state,
+        turns: state.turns.map((turn) => (turn.id === message.id ? advanced(turn, message) : turn)),
+      };
     case "error":
       return {
         ...state,
@@ -259,7 +263,8 @@ function advanced(turn, message) {
       coverage: coverageFromWire(message.coverage),
     };
   }
-  if (message.type === "answer.delta") return { ...turn, phase: "answering", words: turn.words + message.text };
+  if (message.type === "answer.delta")
+    return { ...turn, phase: "answering", words: turn.words + message.text };
   return { ...turn, phase: "done", done: message, citations: message.citations.map(citationFromWire) };
 }
 

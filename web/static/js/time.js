@@ -68,7 +68,9 @@ function knownZone(zone) {
  */
 export function clockTime(t_us, zone, { tenths = false, seconds = true } = {}) {
   const shown = { hour: "2-digit", minute: "2-digit", ...(seconds ? { second: "2-digit" } : {}) };
-  const text = formatter(zone, /** @type {Intl.DateTimeFormatOptions} */ (shown)).format(Math.floor(t_us / 1000));
+  const text = formatter(zone, /** @type {Intl.DateTimeFormatOptions} */ (shown)).format(
+    Math.floor(t_us / 1000),
+  );
   return tenths ? `${text}.${Math.floor((t_us % SECOND_US) / 100_000)}` : text;
 }
 
@@ -107,7 +109,8 @@ export class ServerClock {
 
   /**
    * @param {number} server_us what the server called now
-   * @param {number} sent_us, received_us this machine's clock around the request
+   * @param {number} sent_us this machine's clock when it asked
+   * @param {number} received_us and when it heard
    */
   learn(server_us, sent_us, received_us) {
     const trip_us = Math.max(0, received_us - sent_us);

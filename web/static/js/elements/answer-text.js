@@ -6,11 +6,11 @@ import { h, setText } from "../dom.js";
 
 export class AnswerText {
   /** @type {Piece[]} */ #drawn = [];
-  #actions;
+  #hint;
 
-  /** @param {import("../actions.js").Actions} actions */
-  constructor(actions) {
-    this.#actions = actions;
+  /** @param {(moment: import("../state.js").Moment | null) => void} hint called when a moment is pointed at, and left */
+  constructor(hint) {
+    this.#hint = hint;
     this.element = h("p.words", { hidden: true });
   }
 
@@ -34,16 +34,17 @@ export class AnswerText {
   /** @param {Piece} piece @param {import("../state.js").Turn} turn @param {import("../i18n.js").Say} say */
   #make(piece, turn, say) {
     if (piece.kind === "text") return document.createTextNode(piece.text);
-    if (piece.kind === "unverified") return h("span.unverified", { title: say("turn.unverified") }, piece.text);
+    if (piece.kind === "unverified")
+      return h("span.unverified", { title: say("turn.unverified") }, piece.text);
     const moment = { camera: turn.camera ?? "", t_us: piece.t_us };
     const link = h(
       "a.moment",
       {
         href: `#${moment.camera}/${moment.t_us}`,
-        onmouseenter: () => this.#actions.hint(moment),
-        onmouseleave: () => this.#actions.hint(null),
-        onfocus: () => this.#actions.hint(moment),
-        onblur: () => this.#actions.hint(null),
+        onmouseenter: () => this.#hint(moment),
+        onmouseleave: () => this.#hint(null),
+        onfocus: () => this.#hint(moment),
+        onblur: () => this.#hint(null),
       },
       piece.text,
     );

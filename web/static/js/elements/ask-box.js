@@ -6,6 +6,8 @@ import { draw } from "../icons.js";
 import { focusedCamera, isRunning, zoneOf } from "../state.js";
 import { clockSpan } from "../time.js";
 
+/** @typedef {import("../state.js").State} State */
+
 const LAST_S = [30, 60, 300, 600];
 
 /**
@@ -15,20 +17,29 @@ const LAST_S = [30, 60, 300, 600];
  */
 export function windowWord(say, window, zone) {
   if ("from_us" in window) return clockSpan(window, zone);
-  return window.last_s < 60 ? say("ask.span.last.s", { n: window.last_s }) : say("ask.span.last.min", { n: window.last_s / 60 });
+  return window.last_s < 60
+    ? say("ask.span.last.s", { n: window.last_s })
+    : say("ask.span.last.min", { n: window.last_s / 60 });
 }
 
 export class AskBox extends Part {
+  camera = chip(() => this.app.actions.nameCamera(false), "ask.camera.remove");
+  span = chip(() => this.app.actions.chooseWindow(null), "ask.span.remove");
+
   build() {
     const { actions } = this.app;
     this.suggestions = h("div.suggestions", { role: "group", "data-t-aria-label": "chat.suggested" });
-    this.camera = chip(() => actions.nameCamera(false), "ask.camera.remove");
     this.cameraAdd = h("button.chip.ghost", { type: "button", onclick: () => actions.nameCamera(true) });
-    this.span = chip(() => actions.chooseWindow(null), "ask.span.remove");
     this.choices = h(
       "div.note.menu",
       { id: "span-choices", popover: "auto" },
-      ...LAST_S.map((last_s) => h("button.item", { type: "button", "data-last": String(last_s), onclick: () => this.#choose(last_s) })),
+      ...LAST_S.map((last_s) =>
+        h("button.item", {
+          type: "button",
+          "data-last": String(last_s),
+          onclick: () => this.#choose(last_s),
+        }),
+      ),
       h("p.soft", { "data-t": "timeline.drag" }),
     );
     this.spanAdd = h(
@@ -37,14 +48,28 @@ export class AskBox extends Part {
       draw("plus"),
       h("span", { "data-t": "ask.span.add" }),
     );
-    this.box = h("textarea", { id: "Question", rows: 1, maxLength: 2000, "data-t-aria-label": "ask.box", enterKeyHint: "send", "aria-describedby": "ask-keys" });
+    this.box = h("textarea", {
+      id: "Question",
+      rows: 1,
+      maxLength: 2000,
+      "data-t-aria-label": "ask.box",
+      enterKeyHint: "send",
+      "aria-describedby": "ask-keys",
+    });
     this.button = h("button.send", { type: "button", onclick: () => this.#press() });
     this.append(
       this.suggestions,
       h(
         "div.box",
         {},
-        h("div.chips", {}, this.camera.element, this.cameraAdd, this.span.element, h("span.menu-place", {}, this.spanAdd, this.choices)),
+        h(
+          "div.chips",
+          {},
+          this.camera.element,
+          this.cameraAdd,
+          this.span.element,
+          h("span.menu-place", {}, this.spanAdd, this.choices),
+        ),
         h("div.box-row", {}, this.box, this.button),
       ),
       h("p.unseen", { id: "ask-keys", "data-t": "ask.keys" }),
@@ -53,7 +78,7 @@ export class AskBox extends Part {
     this.box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.#key(event));
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     const watched = ["language", "cameras", "focus", "window", "namesCamera", "turns"];
     if (watched.every((key) => /** @type {any} */ (state)[key] === /** @type {any} */ (before)[key])) return;
@@ -68,20 +93,29 @@ export class AskBox extends Part {
     setText(this.span.text, state.window ? windowWord(say, state.window, zoneOf(state)) : "");
     show(this.span.element, state.window !== null);
     show(this.spanAdd, state.window === null);
-    for (const item of this.choices.querySelectorAll("[data-last]")) setText(item, windowWord(say, { last_s: Number(item.dataset.last) }, "UTC"));
+    for (const item of this.choices.querySelectorAll("[data-last]"))
+      setText(item, windowWord(say, { last_s: Number(item.dataset.last) }, "UTC"));
     this.box.placeholder = state.namesCamera && camera ? say("ask.hint", { name }) : say("ask.hint.any");
     this.#suggest(say, state);
     this.#drawButton(state);
   }
 
-  /** @param {import("../i18n.js").Say} say @param {import("../state.js").State} state */
+  /** @param {import("../i18n.js").Say} say @param {State} state */
   #suggest(say, state) {
-    const keys = state.window ? ["chat.suggest.span"] : state.turns.length ? [] : ["chat.suggest.now", "chat.suggest.last", "chat.suggest.long"];
+    const keys = state.window
+      ? ["chat.suggest.span"]
+      : state.turns.length
+        ? []
+        : ["chat.suggest.now", "chat.suggest.last", "chat.suggest.long"];
     keyed(
       this.suggestions,
       keys,
       (key) => key,
-      (key) => h("button.suggestion", { type: "button", onclick: () => this.app.actions.ask(speaker(this.app.store.get().language)(key)) }),
+      (key) =>
+        h("button.suggestion", {
+          type: "button",
+          onclick: () => this.app.actions.ask(speaker(this.app.store.get().language)(key)),
+        }),
       (button, key) => setText(button, say(key)),
     );
   }
@@ -99,7 +133,7 @@ export class AskBox extends Part {
     this.#drawButton(this.app.store.get());
   }
 
-  /** Stop stands where send was, until there is something to send. @param {import("../state.js").State} state */
+  /** Stop stands where send was, until there is something to send. @param {State} state */
   #drawButton(state) {
     const stops = !this.box.value.trim() && state.turns.some(isRunning);
     const key = stops ? "ask.stop" : "ask.send";
@@ -145,6 +179,11 @@ export class AskBox extends Part {
 /** @param {() => void} remove @param {string} label */
 function chip(remove, label) {
   const text = h("span");
-  const element = h("span.chip", {}, text, h("button.chip-remove", { type: "button", "data-t-aria-label": label, onclick: remove }, draw("close")));
+  const element = h(
+    "span.chip",
+    {},
+    text,
+    h("button.chip-remove", { type: "button", "data-t-aria-label": label, onclick: remove }, draw("close")),
+  );
   return { element, text };
 }

@@ -3,6 +3,8 @@
 import { Part, h, setText, show } from "../dom.js";
 import { speaker } from "../i18n.js";
 
+/** @typedef {import("../state.js").State} State */
+
 const PATIENCE_MS = 1200;
 
 export class Banner extends Part {
@@ -11,21 +13,26 @@ export class Banner extends Part {
 
   build() {
     this.text = h("span");
-    this.button = h("button.quiet", { type: "button", "data-t": "link.retry", onclick: () => this.app.actions.retryConnection() });
+    this.button = h("button.quiet", {
+      type: "button",
+      "data-t": "link.retry",
+      onclick: () => this.app.actions.retryConnection(),
+    });
     this.append(h("div.banner-line", {}, this.text, this.button));
     this.hidden = true;
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     if (state.link === before.link && state.language === before.language) return;
     if (before.link?.status === "open") this.#since_ms = Date.now();
     clearInterval(this.#ticking);
-    if (state.link.status !== "open") this.#ticking = setInterval(() => this.#draw(this.app.store.get()), 500);
+    if (state.link.status !== "open")
+      this.#ticking = setInterval(() => this.#draw(this.app.store.get()), 500);
     this.#draw(state);
   }
 
-  /** @param {import("../state.js").State} state */
+  /** @param {State} state */
   #draw(state) {
     const say = speaker(state.language);
     const { status, retryAt_ms, everOpen } = state.link;

@@ -5,6 +5,8 @@ import { Part, h, setText, show } from "../dom.js";
 import { speaker, translate } from "../i18n.js";
 import { ownZone } from "../time.js";
 
+/** @typedef {import("../state.js").State} State */
+
 const ADDRESS = /^(rtsps?:\/\/|file:)/i;
 
 /**
@@ -12,8 +14,14 @@ const ADDRESS = /^(rtsps?:\/\/|file:)/i;
  * @returns {string} an id as the server takes it, or "" where the name gives none
  */
 export function idFrom(name) {
-  const plain = name.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
-  return plain.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 63);
+  const plain = name
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .toLowerCase();
+  return plain
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 63);
 }
 
 /**
@@ -37,12 +45,25 @@ export class CameraForm extends Part {
 
   build() {
     const camera = this.#camera;
-    this.address = input("text", { placeholder: "form.address.hint", value: camera?.source.url, inputMode: "url", readOnly: !!camera });
+    this.address = input("text", {
+      placeholder: "form.address.hint",
+      value: camera?.source.url,
+      inputMode: "url",
+      readOnly: !!camera,
+    });
     this.name = input("text", { placeholder: "form.name.hint" });
     this.ident = input("text", { pattern: "[a-z0-9][a-z0-9_-]{0,62}" });
     this.user = input("text", { value: camera?.source.username ?? "" });
-    this.password = input("password", { placeholder: camera?.source.has_password ? "form.password.kept" : undefined, autocomplete: "new-password" });
-    this.transport = h("select", {}, h("option", { value: "tcp", "data-t": "form.tcp" }), h("option", { value: "udp", "data-t": "form.udp" }));
+    this.password = input("password", {
+      placeholder: camera?.source.has_password ? "form.password.kept" : undefined,
+      autocomplete: "new-password",
+    });
+    this.transport = h(
+      "select",
+      {},
+      h("option", { value: "tcp", "data-t": "form.tcp" }),
+      h("option", { value: "udp", "data-t": "form.udp" }),
+    );
     this.zone = input("text", { value: ownZone() });
     this.loop = h("input", { type: "checkbox", checked: true });
     this.idRow = field("form.id", this.ident);
@@ -81,7 +102,7 @@ export class CameraForm extends Part {
     );
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     if (state.language !== before.language) setText(this.save, this.#say(this.#saveWord));
   }
@@ -119,7 +140,9 @@ export class CameraForm extends Part {
       url,
       ...(this.user.value ? { username: this.user.value } : {}),
       ...(this.password.value ? { password: this.password.value } : {}),
-      ...(file ? { loop: this.#camera ? source.loop : this.loop.checked } : { transport: this.#camera ? source.transport : this.transport.value }),
+      ...(file
+        ? { loop: this.#camera ? source.loop : this.loop.checked }
+        : { transport: this.#camera ? source.transport : this.transport.value }),
     };
   }
 
@@ -147,7 +170,12 @@ export class CameraForm extends Part {
       return;
     }
     const rate = found.frame_rate ? String(Math.round(found.frame_rate * 100) / 100) : "?";
-    const facts = { codec: (found.codec ?? "?").toUpperCase(), width: found.width_px, height: found.height_px, rate };
+    const facts = {
+      codec: (found.codec ?? "?").toUpperCase(),
+      width: found.width_px,
+      height: found.height_px,
+      rate,
+    };
     const picture = found.picture?.startsWith("data:image/jpeg")
       ? h("img", { src: found.picture, alt: this.#say("form.found.picture") })
       : null;

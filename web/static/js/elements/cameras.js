@@ -8,6 +8,8 @@ import { ago } from "../words/ago.js";
 import { stateWord } from "../words/facts.js";
 import { openCameraDialog } from "./dialogs.js";
 
+/** @typedef {import("../state.js").State} State */
+
 const PICTURE_EVERY_MS = 2000;
 const DENSE_FROM = 6;
 
@@ -27,10 +29,15 @@ export class Cameras extends Part {
     setInterval(() => this.render(this.app.store.get(), {}), 5000); // ages grow by themselves
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     show(this, !!state.cameras?.length);
-    if (state.cameras === before.cameras && state.focus === before.focus && state.language === before.language) return;
+    if (
+      state.cameras === before.cameras &&
+      state.focus === before.focus &&
+      state.language === before.language
+    )
+      return;
     this.classList.toggle("dense", (state.cameras?.length ?? 0) >= DENSE_FROM);
     keyed(
       this.list,
@@ -55,13 +62,17 @@ export class Cameras extends Part {
     const fix = h("button.fix", {
       type: "button",
       hidden: true,
-      onclick: () => openCameraDialog(this.app, this.app.store.get().cameras.find((/** @type {any} */ each) => each.id === id)),
+      onclick: () =>
+        openCameraDialog(
+          this.app,
+          this.app.store.get().cameras?.find((each) => each.id === id),
+        ),
     });
     const card = h("li.card", {}, choose, fix);
     return card;
   }
 
-  /** @param {HTMLElement} card @param {any} camera @param {import("../state.js").State} state */
+  /** @param {HTMLElement} card @param {any} camera @param {State} state */
   #update(card, camera, state) {
     const say = speaker(state.language);
     const name = camera.state.state;
@@ -88,10 +99,12 @@ export class Cameras extends Part {
   /** A picture is swapped only when the next one is decoded, so that nothing flickers. */
   #refreshPictures() {
     if (document.hidden || this.app.store.get().link.status !== "open") return;
-    for (const card of /** @type {NodeListOf<HTMLElement>} */ (this.list.querySelectorAll(".card:not(.away)"))) {
+    for (const card of /** @type {NodeListOf<HTMLElement>} */ (
+      this.list.querySelectorAll(".card:not(.away)")
+    )) {
       const shown = /** @type {HTMLImageElement} */ (card.querySelector("img"));
       const next = new Image();
-      next.src = `${this.app.api.latestUrl(card.dataset.key)}?at=${Date.now()}`;
+      next.src = `${this.app.api.latestUrl(card.dataset.key ?? "")}?at=${Date.now()}`;
       next.decode().then(
         () => (shown.src = next.src),
         () => card.classList.toggle("seen", shown.naturalWidth > 0),

@@ -5,6 +5,8 @@ import { speaker } from "../i18n.js";
 import { draw } from "../icons.js";
 import { isRunning } from "../state.js";
 
+/** @typedef {import("../state.js").State} State */
+
 const AT_END_PX = 48;
 
 export class Chat extends Part {
@@ -13,24 +15,45 @@ export class Chat extends Part {
   build() {
     const { actions } = this.app;
     this.turns = h("div.turns", { role: "log", "data-t-aria-label": "chat.title" });
-    this.hint = h("div.chat-empty", {}, h("p", { "data-t": "chat.empty" }), h("p.soft", { "data-t": "chat.empty.note" }));
+    this.hint = h(
+      "div.chat-empty",
+      {},
+      h("p", { "data-t": "chat.empty" }),
+      h("p.soft", { "data-t": "chat.empty.note" }),
+    );
     this.scroller = h("div.chat-scroll", { tabIndex: -1 }, this.hint, this.turns);
-    this.newest = h("button.newest", { type: "button", hidden: true, onclick: () => this.#follow() }, draw("down"), h("span", { "data-t": "chat.newest" }));
+    this.newest = h(
+      "button.newest",
+      { type: "button", hidden: true, onclick: () => this.#follow() },
+      draw("down"),
+      h("span", { "data-t": "chat.newest" }),
+    );
     this.fresh = h("button.quiet", { type: "button", "data-t": "chat.new", onclick: () => actions.clear() });
     this.box = document.createElement("ll-ask");
-    this.append(h("div.chat-head", {}, h("h2", { "data-t": "chat.title" }), this.fresh), this.scroller, this.newest, this.box);
+    this.append(
+      h("div.chat-head", {}, h("h2", { "data-t": "chat.title" }), this.fresh),
+      this.scroller,
+      this.newest,
+      this.box,
+    );
     /** @type {any} */ (this.box).start(this.app);
     this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     new ResizeObserver(() => this.#following && this.#toEnd()).observe(this.turns);
     new ResizeObserver(() => this.#following && this.#toEnd()).observe(this.scroller);
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     show(this, !!state.cameras?.length);
     if (state.turns === before.turns && state.language === before.language) return;
     if (state.turns.length > (before.turns?.length ?? 0)) this.#following = true;
-    keyed(this.turns, state.turns, (turn) => turn.id, () => this.#turn(), (element, turn) => element.draw(turn, state));
+    keyed(
+      this.turns,
+      state.turns,
+      (turn) => turn.id,
+      () => this.#turn(),
+      (element, turn) => element.draw(turn, state),
+    );
     this.turns.setAttribute("aria-busy", String(state.turns.some(isRunning)));
     show(this.hint, state.turns.length === 0);
     show(this.fresh, state.turns.length > 0);

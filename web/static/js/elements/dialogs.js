@@ -4,8 +4,10 @@ import { h } from "../dom.js";
 import { speaker, translate } from "../i18n.js";
 import { sentence } from "../actions.js";
 
+/** @typedef {import("../actions.js").App} App */
+
 /**
- * @param {any} app
+ * @param {App} app
  * @param {any} [camera] to give it another name and password; none to add one
  */
 export function openCameraDialog(app, camera = null) {
@@ -18,7 +20,7 @@ export function openCameraDialog(app, camera = null) {
   open(dialog, app, () => /** @type {any} */ (form).start(app));
 }
 
-/** @param {any} app @param {any} camera */
+/** @param {App} app @param {any} camera */
 export function openRemoveDialog(app, camera) {
   const say = speaker(app.store.get().language);
   const title = say("cameras.remove.ask", { name: camera.name || camera.id });
@@ -47,7 +49,7 @@ export function openRemoveDialog(app, camera) {
   open(dialog, app);
 }
 
-/** @param {HTMLDialogElement} dialog @param {any} app @param {() => void} [begin] */
+/** @param {HTMLDialogElement} dialog @param {App} app @param {() => void} [begin] */
 function open(dialog, app, begin = () => {}) {
   document.body.append(dialog);
   begin();

@@ -3,6 +3,8 @@
 import { Part, h, setText, show } from "../dom.js";
 import { speaker, translate } from "../i18n.js";
 
+/** @typedef {import("../state.js").State} State */
+
 export class Empty extends Part {
   build() {
     this.form = document.createElement("ll-camera-form");
@@ -17,11 +19,16 @@ export class Empty extends Part {
     this.append(h("div.empty", {}, this.heading, this.line, this.body));
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     const none = state.cameras?.length === 0;
     const failed = state.cameras === null && state.camerasError !== null;
-    if (state.cameras === before.cameras && state.language === before.language && state.camerasError === before.camerasError) return;
+    if (
+      state.cameras === before.cameras &&
+      state.language === before.language &&
+      state.camerasError === before.camerasError
+    )
+      return;
     const say = speaker(state.language);
     show(this, none || failed);
     document.body.classList.toggle("no-camera", none || failed);

@@ -7,6 +7,8 @@ import { clockTime } from "../time.js";
 import { countBefore, nearest } from "../timeline/data.js";
 import { keepReason, percent, tenths } from "../words/facts.js";
 
+/** @typedef {import("../state.js").State} State */
+
 const MINUTE_US = 60_000_000;
 
 /**
@@ -21,7 +23,10 @@ export function lastMinute(timeline) {
   for (const { reason } of recent) byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
   const within = (/** @type {readonly {from_us: number, to_us: number | null}[]} */ spans) =>
     Math.round(
-      spans.reduce((sum, span) => sum + Math.max(0, (span.to_us ?? timeline.to_us) - Math.max(span.from_us, from_us)), 0) / 1e6,
+      spans.reduce(
+        (sum, span) => sum + Math.max(0, (span.to_us ?? timeline.to_us) - Math.max(span.from_us, from_us)),
+        0,
+      ) / 1e6,
     );
   return {
     kept: recent.length,
@@ -53,7 +58,7 @@ export class Facts extends Part {
     this.append(this.about, this.rate, this.kept, this.delay, this.reconnects, this.size, this.minute);
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     const camera = focusedCamera(state);
     const same = ["cameras", "focus", "pin", "timeline", "language"].every(
@@ -78,7 +83,7 @@ export class Facts extends Part {
     setText(this.clockNote, clock === "arrival" ? say("facts.arrival") : "");
   }
 
-  /** @param {import("../i18n.js").Say} say @param {import("../state.js").State} state */
+  /** @param {import("../i18n.js").Say} say @param {State} state */
   #moment(say, state) {
     const t_us = state.pin?.t_us ?? 0;
     const sample = state.timeline && nearest(state.timeline.samples, t_us, 0);
@@ -88,7 +93,11 @@ export class Facts extends Part {
     return [time, say("facts.kept.because", { reason: keepReason(say, sample.reason) }), ...moved];
   }
 
-  /** @param {import("../i18n.js").Say} say @param {ReturnType<typeof lastMinute>} minute @param {Record<string, number>} skipped */
+  /**
+   * @param {import("../i18n.js").Say} say
+   * @param {ReturnType<typeof lastMinute>} minute
+   * @param {Record<string, number>} skipped
+   */
   #explain(say, minute, skipped) {
     const rows = [
       say("facts.kept.total", { n: minute.kept }),
@@ -97,6 +106,11 @@ export class Facts extends Part {
       ...(minute.gap_s ? [say("facts.gap", { n: minute.gap_s })] : []),
       ...Object.entries(skipped).map(([reason, n]) => say("facts.skipped", { n, reason })),
     ];
-    keyed(this.rows, rows, (row) => row, (row) => h("li", {}, row));
+    keyed(
+      this.rows,
+      rows,
+      (row) => row,
+      (row) => h("li", {}, row),
+    );
   }
 }

@@ -5,6 +5,8 @@ import { speaker } from "../i18n.js";
 import { draw } from "../icons.js";
 import { focusedCamera } from "../state.js";
 
+/** @typedef {import("../state.js").State} State */
+
 export class Header extends Part {
   build() {
     const { actions, store } = this.app;
@@ -49,15 +51,26 @@ export class Header extends Part {
     );
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
-    if (state.language === before.language && state.cameras === before.cameras && state.focus === before.focus) return;
+    if (
+      state.language === before.language &&
+      state.cameras === before.cameras &&
+      state.focus === before.focus
+    )
+      return;
     const say = speaker(state.language);
     const model = focusedCamera(state)?.answered_by ?? null;
     const measured = model === "measured";
     setText(this.model, measured ? say("head.measured") : (model ?? say("head.none")));
-    setText(this.line, measured ? say("head.measured.line") + say("list.space") + say("head.measured.short") : "");
-    setText(this.noteLine, measured || !model ? say("head.measured.line") : say("head.model.line", { model }));
+    setText(
+      this.line,
+      measured ? say("head.measured.line") + say("list.space") + say("head.measured.short") : "",
+    );
+    setText(
+      this.noteLine,
+      measured || !model ? say("head.measured.line") : say("head.model.line", { model }),
+    );
     show(this.how, measured);
     show(this.answers, model !== null);
     setText(this.language, say("head.language.short"));

@@ -14,7 +14,12 @@ export class Peek {
     this.picture = h("img", { alt: "" });
     this.heading = h("strong");
     this.lines = h("div.peek-lines");
-    this.element = h("div.peek", { hidden: true, "aria-hidden": "true" }, this.picture, h("div.peek-text", {}, this.heading, this.lines));
+    this.element = h(
+      "div.peek",
+      { hidden: true, "aria-hidden": "true" },
+      this.picture,
+      h("div.peek-text", {}, this.heading, this.lines),
+    );
     this.picture.addEventListener("error", () => (this.picture.hidden = true));
     this.picture.addEventListener("load", () => (this.picture.hidden = false));
   }
@@ -22,7 +27,12 @@ export class Peek {
   /** @param {{x_px: number, title: string, lines: string[], picture: string | null}} about */
   show({ x_px, title, lines, picture }) {
     setText(this.heading, title);
-    keyed(this.lines, lines, (line) => line, (line) => h("span", {}, line));
+    keyed(
+      this.lines,
+      lines,
+      (line) => line,
+      (line) => h("span", {}, line),
+    );
     this.element.hidden = false;
     this.element.classList.toggle("bare", !picture);
     this.#load(picture);

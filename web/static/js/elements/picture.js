@@ -1,6 +1,7 @@
 /**
  * The big picture: live, or one moment. The moment stays until the first live picture is there, so that going
- * back never shows an empty frame. Where the stream breaks, its last picture stays, greyed. The stream is given up while the page is hidden or a moment is shown.
+ * back never shows an empty frame. Where the stream breaks, its last picture stays, greyed. The stream is given
+ * up while the page is hidden or a moment is shown.
  */
 
 import { Part, h, setText, show } from "../dom.js";
@@ -12,6 +13,8 @@ import { nearest } from "../timeline/data.js";
 import { ago } from "../words/ago.js";
 import { sentenceFor } from "../actions.js";
 import { openCameraDialog } from "./dialogs.js";
+
+/** @typedef {import("../state.js").State} State */
 
 const RETRY_MS = 3000;
 const COPY_EVERY_MS = 1000;
@@ -28,7 +31,11 @@ export class Picture extends Part {
     this.live = h("img.live", { alt: "", hidden: true });
     this.still = h("img.still", { alt: "", hidden: true });
     this.why = h("span");
-    this.fix = h("button.quiet", { type: "button", "data-t": "cameras.fix", onclick: () => openCameraDialog(this.app, focusedCamera(store.get())) });
+    this.fix = h("button.quiet", {
+      type: "button",
+      "data-t": "cameras.fix",
+      onclick: () => openCameraDialog(this.app, focusedCamera(store.get())),
+    });
     this.nothing = h("p.nothing", { hidden: true }, this.why, this.fix);
     this.back = h(
       "button.back",
@@ -45,7 +52,7 @@ export class Picture extends Part {
         onclick: () => {
           const { focus, timeline } = store.get();
           const newest = timeline && nearest(timeline.samples, this.app.clock.now());
-          if (newest) actions.pin({ camera: focus, t_us: newest.t_us });
+          if (focus && newest) actions.pin({ camera: focus, t_us: newest.t_us });
         },
       },
       draw("hold"),
@@ -59,7 +66,7 @@ export class Picture extends Part {
     document.addEventListener("visibilitychange", () => this.render(store.get(), {}));
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     const camera = focusedCamera(state);
     if (!camera) {
@@ -76,10 +83,13 @@ export class Picture extends Part {
     const seen_us = parseTime(camera.state.last_frame_at);
     if (before.focus !== undefined && before.focus !== state.focus) this.#forget();
     this.#stream(watching ? `${camera.id} ${this.#retries}` : "");
-    if (state.pin) this.#show(`${camera.id}/${state.pin.t_us}`, this.app.api.frameUrl(camera.id, state.pin.t_us));
+    if (state.pin)
+      this.#show(`${camera.id}/${state.pin.t_us}`, this.app.api.frameUrl(camera.id, state.pin.t_us));
     else if (!seen_us) this.still.hidden = true;
-    else if (!online) this.#show(`${camera.id}/last ${seen_us}`, `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`);
-    else if (!this.#stillKey) this.#show(`${camera.id}/first`, `${this.app.api.latestUrl(camera.id)}?at=${Date.now()}`);
+    else if (!online)
+      this.#show(`${camera.id}/last ${seen_us}`, `${this.app.api.latestUrl(camera.id)}?at=${seen_us}`);
+    else if (!this.#stillKey)
+      this.#show(`${camera.id}/first`, `${this.app.api.latestUrl(camera.id)}?at=${Date.now()}`);
     this.classList.toggle("pinned", !!state.pin);
     this.classList.toggle("cut", state.link.everOpen && state.link.status !== "open" && !state.pin);
     this.classList.toggle("away", !online && !state.pin);
@@ -88,7 +98,7 @@ export class Picture extends Part {
     this.#describe(state, camera, seen_us);
   }
 
-  /** @param {import("../state.js").State} state @param {any} camera @param {number | null} seen_us */
+  /** @param {State} state @param {any} camera @param {number | null} seen_us */
   #describe(state, camera, seen_us) {
     const say = speaker(state.language);
     const name = camera.name || camera.id;
@@ -98,8 +108,12 @@ export class Picture extends Part {
     if (state.pin) {
       setText(this.why, say("picture.gone", { time }));
     } else {
-      const last = seen_us ? say("picture.last", { ago: ago(say, this.app.clock.now() - seen_us) }) : say("picture.nothing");
-      const why = camera.state.code ? sentenceFor(state.language, camera.state.code, camera.state.message) : "";
+      const last = seen_us
+        ? say("picture.last", { ago: ago(say, this.app.clock.now() - seen_us) })
+        : say("picture.nothing");
+      const why = camera.state.code
+        ? sentenceFor(state.language, camera.state.code, camera.state.message)
+        : "";
       setText(this.why, [last, why].filter(Boolean).join(say("list.stop")));
     }
     show(this.fix, !state.pin && camera.state.state === "auth_failed");

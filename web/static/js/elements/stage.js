@@ -9,6 +9,8 @@ import { ago } from "../words/ago.js";
 import { stateWord, tenths } from "../words/facts.js";
 import { openCameraDialog, openRemoveDialog } from "./dialogs.js";
 
+/** @typedef {import("../state.js").State} State */
+
 export class Stage extends Part {
   build() {
     const { app } = this;
@@ -43,7 +45,7 @@ export class Stage extends Part {
     return h("button.item", { type: "button", "data-t": key, onclick: choose });
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     show(this, !!state.cameras?.length);
     if (
@@ -57,7 +59,7 @@ export class Stage extends Part {
     }
   }
 
-  /** @param {import("../state.js").State} state */
+  /** @param {State} state */
   #draw(state) {
     const camera = focusedCamera(state);
     if (!camera) return;
@@ -77,7 +79,7 @@ export class Stage extends Part {
     this.chip.title = shown === "online" ? say("picture.delay.title") : "";
   }
 
-  /** @param {import("../i18n.js").Say} say @param {import("../state.js").State} state @param {any} camera */
+  /** @param {import("../i18n.js").Say} say @param {State} state @param {any} camera */
   #chipFacts(say, state, camera) {
     if (state.pin) {
       const age = ago(say, this.app.clock.now() - state.pin.t_us);

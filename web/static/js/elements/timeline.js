@@ -7,30 +7,42 @@ import { Part, h, setText, show } from "../dom.js";
 import { speaker } from "../i18n.js";
 import { RANGES_S, focusedCamera, shadedSpan, zoneOf } from "../state.js";
 import { clockSpan, clockTime, zoneOffset } from "../time.js";
-import { countBefore, factAt, nearest, step } from "../timeline/data.js";
+import { countBefore, factAt, nearest } from "../timeline/data.js";
 import { lanesFor, paint } from "../timeline/paint.js";
 import { timeAt, xOf } from "../timeline/scale.js";
 import { gapReason, gapSentence, keepReason } from "../words/facts.js";
 import { Peek } from "./peek.js";
+import { Hand, steer } from "./timeline-hand.js";
 
-const DRAG_PX = 5;
+/** @typedef {import("../state.js").State} State */
+/** @typedef {import("../timeline/scale.js").Scale} Scale */
+
 const NEAR_PX = 14;
 const END_PX = 6;
 const LANES = ["motion", "tracks", "samples", "kept"];
 
 export class TimelineView extends Part {
-  /** @type {{from_us: number, to_us: number} | null} */ #dragged = null;
-  /** @type {{x: number, t_us: number, pointer: number} | null} */ #pressed = null;
-  /** @type {number | null} the pointer's time */ #pointer_us = null;
+  peek = new Peek();
   #drawnAt_ms = 0;
   #frame = 0;
 
   build() {
     this.canvas = h("canvas");
-    this.surface = h("div.timeline-surface", { tabIndex: 0, role: "slider", "aria-describedby": "timeline-help" }, this.canvas);
-    this.peek = new Peek();
-    this.labels = h("div.lanes", { "aria-hidden": "true" }, ...LANES.map((lane) => h("span", { "data-t": `timeline.${lane}` })));
-    this.ranges = h("div.ranges", { role: "group", "data-t-aria-label": "timeline.range" }, ...RANGES_S.map((range_s) => this.#rangeButton(range_s)));
+    this.surface = h(
+      "div.timeline-surface",
+      { tabIndex: 0, role: "slider", "aria-describedby": "timeline-help" },
+      this.canvas,
+    );
+    this.labels = h(
+      "div.lanes",
+      { "aria-hidden": "true" },
+      ...LANES.map((lane) => h("span", { "data-t": `timeline.${lane}` })),
+    );
+    this.ranges = h(
+      "div.ranges",
+      { role: "group", "data-t-aria-label": "timeline.range" },
+      ...RANGES_S.map((range_s) => this.#rangeButton(range_s)),
+    );
     this.zone = h("span.zone");
     this.summary = h("span.summary");
     this.append(
@@ -45,23 +57,36 @@ export class TimelineView extends Part {
 
   /** @param {number} range_s */
   #rangeButton(range_s) {
-    return h("button", { type: "button", "data-range": String(range_s), onclick: () => this.app.actions.setRange(range_s) });
+    return h("button", {
+      type: "button",
+      "data-range": String(range_s),
+      onclick: () => this.app.actions.setRange(range_s),
+    });
   }
 
   #listen() {
-    const { surface } = this;
-    surface.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => this.#press(event));
-    surface.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => this.#move(event));
-    surface.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => this.#release(event));
-    surface.addEventListener("pointercancel", () => this.#letGo());
-    surface.addEventListener("pointerleave", () => this.#leave());
+    const { actions, clock, store } = this.app;
+    this.hand = new Hand(this.surface, {
+      timeAt: (x_px) => timeAt(this.#scale(), x_px),
+      now: () => clock.now(),
+      moved: () => this.#soon(),
+      chosen: (span) => actions.chooseWindow(span),
+      picked: (t_us) => {
+        const { focus } = store.get();
+        const sample = this.#sampleAt(t_us, this.#scale());
+        if (focus && sample) actions.pin({ camera: focus, t_us: sample.t_us });
+      },
+    });
+    this.surface.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      if (event.key === "Escape") this.hand?.letGo();
+      steer(event, this.app);
+    });
     document.addEventListener("pointerdown", (event) => {
       this.classList.toggle("grown", this.contains(/** @type {Node} */ (event.target)));
     });
-    surface.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.#key(event));
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     const say = speaker(state.language);
     if (state.language !== before.language || state.range_s !== before.range_s) {
@@ -73,26 +98,36 @@ export class TimelineView extends Part {
     }
     const { timeline } = state;
     const camera = focusedCamera(state);
-    if (timeline !== before.timeline || state.language !== before.language || state.timelineError !== before.timelineError) {
+    if (
+      timeline !== before.timeline ||
+      state.language !== before.language ||
+      state.timelineError !== before.timelineError
+    ) {
       setText(this.summary, this.#summary(say, state));
       setText(this.zone, timeline ? zoneWord(timeline) : "");
       this.surface.dataset.samples = String(timeline?.samples.length ?? "");
       this.surface.dataset.gaps = String(timeline?.gaps.length ?? "");
     }
-    if (camera) this.surface.setAttribute("aria-label", say("timeline.label", { name: camera.name || camera.id }));
+    if (camera)
+      this.surface.setAttribute("aria-label", say("timeline.label", { name: camera.name || camera.id }));
     this.#describe(say, state);
     this.#soon();
   }
 
-  /** @param {import("../i18n.js").Say} say @param {import("../state.js").State} state */
+  /** @param {import("../i18n.js").Say} say @param {State} state */
   #summary(say, { timeline, timelineError }) {
-    if (!timeline) return timelineError ? say("timeline.failed", { why: timelineError }) : say("timeline.loading");
+    if (!timeline)
+      return timelineError ? say("timeline.failed", { why: timelineError }) : say("timeline.loading");
     const { samples, gaps, tracks } = timeline;
     return say("timeline.summary", { samples: samples.length, gaps: gaps.length, tracks: tracks.length });
   }
 
-  /** What a screen reader says of the slider. @param {import("../i18n.js").Say} say @param {import("../state.js").State} state */
-  #describe(say, { timeline, pin, window, ...state }) {
+  /**
+   * What a screen reader says of the slider.
+   * @param {import("../i18n.js").Say} say
+   * @param {State} state
+   */
+  #describe(say, { timeline, pin, window }) {
     const samples = timeline?.samples ?? [];
     const zone = timeline?.zone ?? "UTC";
     const at = pin ? countBefore(samples, pin.t_us) : samples.length;
@@ -123,7 +158,7 @@ export class TimelineView extends Part {
     if (!this.#frame) this.#frame = requestAnimationFrame(() => this.#draw());
   }
 
-  /** @returns {import("../timeline/scale.js").Scale} the newest end stands at now, a hand's breadth before the edge */
+  /** @returns {Scale} the newest end stands at now, a hand's breadth before the edge */
   #scale() {
     const { range_s } = this.app.store.get();
     const now_us = this.app.clock.now();
@@ -140,7 +175,10 @@ export class TimelineView extends Part {
     const ctx = this.canvas.getContext("2d");
     if (!ctx || !width || !height) return;
     const ratio = devicePixelRatio || 1;
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+    if (
+      this.canvas.width !== Math.round(width * ratio) ||
+      this.canvas.height !== Math.round(height * ratio)
+    ) {
       this.canvas.width = Math.round(width * ratio);
       this.canvas.height = Math.round(height * ratio);
     }
@@ -157,10 +195,10 @@ export class TimelineView extends Part {
     this.#look(state, scale, hint);
   }
 
-  /** @param {import("../state.js").State} state */
+  /** @param {State} state */
   #scene(state) {
     const say = speaker(state.language);
-    const chosen = this.#dragged ?? (state.window && "from_us" in state.window ? state.window : null);
+    const chosen = this.hand?.dragged ?? (state.window && "from_us" in state.window ? state.window : null);
     return {
       timeline: /** @type {import("../api.js").Timeline} */ (state.timeline),
       palette: palette(this),
@@ -171,28 +209,36 @@ export class TimelineView extends Part {
       pin_us: state.pin?.t_us ?? null,
       words: {
         now: say("timeline.now"),
-        before: (/** @type {number} */ edge_us) => say("timeline.edge", { time: clockTime(edge_us, zoneOf(state)) }),
+        before: (/** @type {number} */ edge_us) =>
+          say("timeline.edge", { time: clockTime(edge_us, zoneOf(state)) }),
         gap: (/** @type {import("../api.js").Gap} */ gap) => gapReason(say, gap.reason),
       },
     };
   }
 
-  /** @param {import("../state.js").State} state @param {import("../timeline/scale.js").Scale} scale @returns {number | null} */
+  /** @param {State} state @param {Scale} scale @returns {number | null} */
   #hinted(state, scale) {
-    if (this.#dragged) return null;
-    if (this.#pointer_us !== null) return this.#sampleAt(this.#pointer_us, scale)?.t_us ?? null;
+    const pointing_us = this.hand?.pointing_us ?? null;
+    if (this.hand?.dragged) return null;
+    if (pointing_us !== null) return this.#sampleAt(pointing_us, scale)?.t_us ?? null;
     return state.hint && state.hint.camera === state.focus ? state.hint.t_us : null;
   }
 
-  /** @param {number} t_us @param {import("../timeline/scale.js").Scale} scale */
+  /** @param {number} t_us @param {Scale} scale */
   #sampleAt(t_us, scale) {
     const near_us = (NEAR_PX / scale.width_px) * (scale.to_us - scale.from_us);
     return nearest(this.app.store.get().timeline?.samples ?? [], t_us, Math.max(near_us, 2_100_000));
   }
 
-  /** Show what is under the pointer, or the moment that is pointed at elsewhere. @param {import("../state.js").State} state @param {import("../timeline/scale.js").Scale} scale @param {number | null} hint_us */
+  /**
+   * Show what is under the pointer, or the moment that is pointed at elsewhere.
+   * @param {State} state
+   * @param {Scale} scale
+   * @param {number | null} hint_us
+   */
   #look(state, scale, hint_us) {
-    const at_us = this.#pointer_us ?? hint_us;
+    const at_us = this.hand?.pointing_us ?? hint_us;
+    const dragged = this.hand?.dragged;
     const timeline = state.timeline;
     if (at_us === null || !timeline || !state.focus) {
       this.peek.hide();
@@ -200,9 +246,14 @@ export class TimelineView extends Part {
     }
     const say = speaker(state.language);
     const zone = zoneOf(state);
-    if (this.#dragged) {
-      const seconds = Math.round((this.#dragged.to_us - this.#dragged.from_us) / 1e6);
-      this.peek.show({ x_px: xOf(scale, at_us), title: `${clockSpan(this.#dragged, zone)} · ${seconds} s`, lines: [], picture: null });
+    if (dragged) {
+      const seconds = Math.round((dragged.to_us - dragged.from_us) / 1e6);
+      this.peek.show({
+        x_px: xOf(scale, at_us),
+        title: `${clockSpan(dragged, zone)} · ${seconds} s`,
+        lines: [],
+        picture: null,
+      });
       return;
     }
     if (hint_us !== null && hint_us === state.pin?.t_us) {
@@ -227,86 +278,6 @@ export class TimelineView extends Part {
       this.labels.children[i].style.insetBlockStart = `${(top + bottom) / 2}px`;
     });
     show(this.labels, !lanes.compact);
-  }
-
-  /** @param {PointerEvent} event */
-  #time(event) {
-    const box = this.surface.getBoundingClientRect();
-    return timeAt(this.#scale(), Math.min(box.width, Math.max(0, event.clientX - box.left)));
-  }
-
-  /** @param {PointerEvent} event */
-  #press(event) {
-    if (event.button !== 0) return;
-    this.surface.setPointerCapture(event.pointerId);
-    this.#pressed = { x: event.clientX, t_us: this.#time(event), pointer: event.pointerId };
-  }
-
-  /** @param {PointerEvent} event */
-  #move(event) {
-    const t_us = this.#time(event);
-    this.#pointer_us = t_us;
-    if (this.#pressed && (this.#dragged || Math.abs(event.clientX - this.#pressed.x) >= DRAG_PX)) {
-      const from_us = Math.min(t_us, this.#pressed.t_us);
-      const to_us = Math.min(Math.max(t_us, this.#pressed.t_us), this.app.clock.now());
-      this.#dragged = to_us - from_us >= 1_000_000 ? { from_us, to_us } : { from_us, to_us: from_us + 1_000_000 };
-    }
-    this.#soon();
-  }
-
-  /** @param {PointerEvent} event */
-  #release(event) {
-    const { actions, store } = this.app;
-    const { focus } = store.get();
-    if (this.#dragged) actions.chooseWindow(this.#dragged);
-    else if (this.#pressed && focus) {
-      const sample = this.#sampleAt(this.#time(event), this.#scale());
-      if (sample) actions.pin({ camera: focus, t_us: sample.t_us });
-    }
-    this.#letGo();
-    if (event.pointerType === "touch") this.#leave();
-  }
-
-  #letGo() {
-    this.#pressed = null;
-    this.#dragged = null;
-    this.#soon();
-  }
-
-  #leave() {
-    if (this.#pressed) return;
-    this.#pointer_us = null;
-    this.#soon();
-  }
-
-  /** @param {KeyboardEvent} event */
-  #key(event) {
-    const { actions, store } = this.app;
-    const { focus, timeline, pin, window } = store.get();
-    if (!focus || !timeline) return;
-    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
-    if (event.key === "Escape" && (this.#dragged || window)) {
-      this.#letGo();
-      actions.chooseWindow(null);
-    } else if (event.key === "Escape" || event.key === "End") actions.pin(null);
-    else if (event.key === "Home") this.#go(step(timeline.samples, timeline.samples[0]?.t_us ?? null, 0), false);
-    else if (steps) this.#go(step(timeline.samples, pin?.t_us ?? null, steps), event.shiftKey);
-    else return;
-    event.preventDefault();
-  }
-
-  /** @param {import("../api.js").Sample | null} sample null is live @param {boolean} choosing */
-  #go(sample, choosing) {
-    const { actions, store } = this.app;
-    const { focus, pin, window, timeline } = store.get();
-    const to_us = sample?.t_us ?? timeline.to_us;
-    if (choosing) {
-      const from_us = pin?.t_us ?? timeline.to_us;
-      const chosen = window && "from_us" in window ? window : null;
-      const fixed_us = chosen ? (chosen.from_us === from_us ? chosen.to_us : chosen.from_us) : from_us;
-      if (fixed_us !== to_us) actions.chooseWindow({ from_us: Math.min(fixed_us, to_us), to_us: Math.max(fixed_us, to_us) });
-    }
-    actions.pin(sample ? { camera: focus, t_us: sample.t_us } : null);
   }
 }
 

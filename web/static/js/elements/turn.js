@@ -10,18 +10,24 @@ import { gapReason } from "../words/facts.js";
 import { AnswerText } from "./answer-text.js";
 import { windowWord } from "./ask-box.js";
 
+/** @typedef {import("../state.js").State} State */
+
 const SHOWN = 8; // two rows; more on request
 
 export class TurnView extends Part {
   /** @type {import("../state.js").Turn | null} */ #turn = null;
+  words = new AnswerText((moment) => this.app.actions.hint(moment));
   #all = false;
 
   build() {
     const { actions } = this.app;
     this.question = h("h3.question");
     this.about = h("span.about");
-    this.stop = h("button.quiet", { type: "button", "data-t": "ask.stop", onclick: () => this.#turn && actions.stop(this.#turn.id) });
-    this.words = new AnswerText(actions);
+    this.stop = h("button.quiet", {
+      type: "button",
+      "data-t": "ask.stop",
+      onclick: () => this.#turn && actions.stop(this.#turn.id),
+    });
     this.waiting = h("p.waiting");
     this.strip = h("div.strip", { role: "list" });
     this.facts = h("p.facts");
@@ -42,13 +48,14 @@ export class TurnView extends Part {
     this.setAttribute("role", "article");
   }
 
-  /** @param {import("../state.js").State} state @param {Partial<import("../state.js").State>} before */
+  /** @param {State} state @param {Partial<State>} before */
   render(state, before) {
     if (this.#turn && state.language !== before.language) this.draw(this.#turn, state);
-    if (!sameMoment(state.hint, before.hint ?? null) || !sameMoment(state.pin, before.pin ?? null)) this.#light(state);
+    if (!sameMoment(state.hint, before.hint ?? null) || !sameMoment(state.pin, before.pin ?? null))
+      this.#light(state);
   }
 
-  /** @param {import("../state.js").Turn} turn @param {import("../state.js").State} state */
+  /** @param {import("../state.js").Turn} turn @param {State} state */
   draw(turn, state) {
     const translated = this.stop.textContent === speaker(state.language)("ask.stop");
     if (turn === this.#turn && translated && this.dataset.language === state.language) return;
@@ -64,7 +71,14 @@ export class TurnView extends Part {
     show(this.stop, isRunning(turn));
     this.words.draw(pieces(turn.words, turn.frames, turn.citations), turn, say);
     const outcome = turn.done && !turn.words ? say(`outcome.${turn.done.outcome}`) : "";
-    setText(this.waiting, turn.phase === "asked" ? say("turn.looking") : turn.phase === "answering" && !turn.words ? say("turn.answering") : outcome);
+    setText(
+      this.waiting,
+      turn.phase === "asked"
+        ? say("turn.looking")
+        : turn.phase === "answering" && !turn.words
+          ? say("turn.answering")
+          : outcome,
+    );
     show(this.waiting, this.waiting.textContent !== "");
     this.#drawEvidence(say, turn, state, zone);
     setText(this.facts, turn.done && turn.coverage ? sawLine(say, turn, zone) : "");
@@ -77,21 +91,27 @@ export class TurnView extends Part {
     for (const line of [this.facts, this.used, this.notice]) show(line, line.textContent !== "");
   }
 
-  /** @param {import("../i18n.js").Say} say @param {import("../state.js").Turn} turn @param {import("../state.js").State} state @param {string} zone */
+  /** @param {Say} say @param {Turn} turn @param {State} state @param {string} zone */
   #about(say, turn, state, zone) {
     const camera = state.cameras?.find((each) => each.id === turn.camera);
     const name = camera?.name || turn.camera;
-    const span = turn.span ? clockSpan(turn.span, zone) : turn.window ? windowWord(say, turn.window, zone) : clockTime(turn.asked_us, zone);
+    const span = turn.span
+      ? clockSpan(turn.span, zone)
+      : turn.window
+        ? windowWord(say, turn.window, zone)
+        : clockTime(turn.asked_us, zone);
     return [name, span].filter(Boolean);
   }
 
-  /** @param {import("../i18n.js").Say} say @param {import("../state.js").Turn} turn @param {import("../state.js").State} state @param {string} zone */
+  /** @param {Say} say @param {Turn} turn @param {State} state @param {string} zone */
   #drawEvidence(say, turn, state, zone) {
     const all = turn.done ? evidence(turn.frames, turn.citations ?? []) : [];
     show(this.strip, all.length > 0);
     if (!all.length) return;
     const hidden = this.#all || all.length <= SHOWN ? 0 : all.length - SHOWN + 1;
-    const items = all.slice(0, all.length - hidden).map(({ frame, cited }) => ({ key: frame.ref, frame, cited }));
+    const items = all
+      .slice(0, all.length - hidden)
+      .map(({ frame, cited }) => ({ key: frame.ref, frame, cited }));
     this.strip.setAttribute("aria-label", say("turn.evidence"));
     keyed(
       this.strip,
@@ -103,7 +123,12 @@ export class TurnView extends Part {
         if (!item.frame) setText(element, `+${hidden}`);
         const time = item.frame ? clockTime(item.frame.t_us, zone) : "";
         const named = item.frame ? element.firstElementChild : element;
-        named.setAttribute("aria-label", item.frame ? say(item.cited ? "turn.frame.cited" : "turn.frame", { time }) : say("turn.more", { n: hidden }));
+        named.setAttribute(
+          "aria-label",
+          item.frame
+            ? say(item.cited ? "turn.frame.cited" : "turn.frame", { time })
+            : say("turn.more", { n: hidden }),
+        );
       },
     );
     this.#light(state);
@@ -115,7 +140,13 @@ export class TurnView extends Part {
     const { actions, api } = this.app;
     const thumb = h(
       "a.evidence",
-      { href: `#${camera}/${frame.t_us}`, onmouseenter: () => actions.hint(moment), onmouseleave: () => actions.hint(null), onfocus: () => actions.hint(moment), onblur: () => actions.hint(null) },
+      {
+        href: `#${camera}/${frame.t_us}`,
+        onmouseenter: () => actions.hint(moment),
+        onmouseleave: () => actions.hint(null),
+        onfocus: () => actions.hint(moment),
+        onblur: () => actions.hint(null),
+      },
       h("img", { src: api.frameUrl(camera, frame.t_us), alt: "", loading: "lazy", decoding: "async" }),
       h("span", {}, frame.label.slice(1, -1)),
     );
@@ -133,17 +164,19 @@ export class TurnView extends Part {
     return h("button.more-evidence", { type: "button", onclick: open });
   }
 
-  /** Light the thumbnail and the words of the moment pointed at or held. @param {import("../state.js").State} state */
+  /** Light the thumbnail and the words of the moment pointed at or held. @param {State} state */
   #light(state) {
     for (const node of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll("[data-moment]"))) {
-      const is = (/** @type {import("../state.js").Moment | null} */ moment) => !!moment && node.dataset.moment === `${moment.camera}/${moment.t_us}`;
+      const is = (/** @type {import("../state.js").Moment | null} */ moment) =>
+        !!moment && node.dataset.moment === `${moment.camera}/${moment.t_us}`;
       node.classList.toggle("lit", is(state.hint));
       node.classList.toggle("held", is(state.pin));
     }
   }
 
   #again() {
-    if (this.#turn) this.app.actions.ask(this.#turn.text, { camera: this.#turn.camera, window: this.#turn.window });
+    if (this.#turn)
+      this.app.actions.ask(this.#turn.text, { camera: this.#turn.camera, window: this.#turn.window });
   }
 }
 
@@ -170,7 +203,9 @@ export function sawLine(say, turn, zone) {
 export function usedFacts(say, { done, words, frames_in_span }) {
   const all = frames_in_span > done.frames_used;
   return [
-    all ? say("turn.frames", { shown: done.frames_used, all: frames_in_span }) : say("turn.used", { n: done.frames_used }),
+    all
+      ? say("turn.frames", { shown: done.frames_used, all: frames_in_span })
+      : say("turn.used", { n: done.frames_used }),
     say("turn.encoded", { n: done.frames_encoded_now }),
     say("turn.first", { n: Math.round(done.timings.first_word_ms) }),
     say("turn.words", { n: countWords(words) }),
@@ -180,11 +215,17 @@ export function usedFacts(say, { done, words, frames_in_span }) {
 
 /** @param {Say} say @param {Turn} turn */
 const timingTitle = (say, { done }) =>
-  say("turn.first.title", { first: Math.round(done.timings.first_word_ms), total: Math.round(done.timings.total_ms) });
+  say("turn.first.title", {
+    first: Math.round(done.timings.first_word_ms),
+    total: Math.round(done.timings.total_ms),
+  });
 
 /** @param {Say} say @param {Turn} turn @returns {string} what is to be known about how it came out */
 export function noticeLine(say, { done, words }) {
-  const cut = done.outcome === "shortened" || (done.outcome === "cancelled" && words) ? say(`outcome.${done.outcome}`) : "";
+  const cut =
+    done.outcome === "shortened" || (done.outcome === "cancelled" && words)
+      ? say(`outcome.${done.outcome}`)
+      : "";
   return [cut, done.notice ?? ""].filter(Boolean).join(" ");
 }
 

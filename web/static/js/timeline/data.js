@@ -24,8 +24,17 @@ export function extend(known, tail, keep_us) {
     ],
     statics: joined(known.statics, tail.statics, cut_us, start_us, () => true),
     gaps: joined(known.gaps, tail.gaps, cut_us, tail.to_us - keep_us, (a, b) => a.reason === b.reason),
-    tracks: joined(known.tracks, tail.tracks, cut_us, start_us, (a, b) => a.from_us === b.from_us || a.colour === b.colour),
-    scenes: [...known.scenes.filter((scene) => scene.t_us >= start_us && scene.t_us < cut_us), ...tail.scenes],
+    tracks: joined(
+      known.tracks,
+      tail.tracks,
+      cut_us,
+      start_us,
+      (a, b) => a.from_us === b.from_us || a.colour === b.colour,
+    ),
+    scenes: [
+      ...known.scenes.filter((scene) => scene.t_us >= start_us && scene.t_us < cut_us),
+      ...tail.scenes,
+    ],
     tiers: joined(known.tiers, tail.tiers, cut_us, start_us, (a, b) => a.tier === b.tier),
   };
 }
@@ -51,7 +60,8 @@ function joined(known, fresh, cut_us, start_us, same) {
     if (span.from_us >= cut_us) continue;
     const at = newer.findIndex((each) => each.from_us <= cut_us && same(span, each));
     if (at >= 0) newer[at] = { ...newer[at], from_us: Math.min(span.from_us, newer[at].from_us) };
-    else if (!newer.some((each) => each.from_us === span.from_us)) older.push({ ...span, to_us: span.to_us ?? cut_us });
+    else if (!newer.some((each) => each.from_us === span.from_us))
+      older.push({ ...span, to_us: span.to_us ?? cut_us });
   }
   return [...older, ...newer];
 }
@@ -107,11 +117,13 @@ export function step(samples, t_us, steps) {
  * @returns {number | null} how far back one can ask; null where that is before everything shown
  */
 export function edgeOf(timeline) {
-  if (timeline.evicted_us !== null) return timeline.evicted_us > timeline.from_us ? timeline.evicted_us : null;
+  if (timeline.evicted_us !== null)
+    return timeline.evicted_us > timeline.from_us ? timeline.evicted_us : null;
   const first_us = Math.min(
-    ...[timeline.samples[0]?.t_us, ...[...timeline.gaps, ...timeline.statics].map((span) => span.from_us)].filter(
-      (t_us) => t_us !== undefined,
-    ),
+    ...[
+      timeline.samples[0]?.t_us,
+      ...[...timeline.gaps, ...timeline.statics].map((span) => span.from_us),
+    ].filter((t_us) => t_us !== undefined),
   );
   return Number.isFinite(first_us) && first_us > timeline.from_us + 3_000_000 ? first_us : null;
 }
@@ -120,7 +132,8 @@ export function edgeOf(timeline) {
  * @param {Timeline} timeline
  * @param {number} t_us
  * @returns {{kind: "gap", gap: import("../api.js").Gap} | {kind: "static", span: import("../time.js").Span}
- *   | {kind: "before", edge_us: number} | {kind: "track", track: import("../api.js").Track} | null} what there is to say of an instant
+ *   | {kind: "before", edge_us: number} | {kind: "track", track: import("../api.js").Track} | null}
+ *   what there is to say of an instant
  */
 export function factAt(timeline, t_us) {
   const gap = timeline.gaps.find((each) => t_us >= each.from_us && t_us < (each.to_us ?? Infinity));

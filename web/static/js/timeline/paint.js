@@ -66,7 +66,12 @@ export function paint(ctx, scene) {
   paintMoment(ctx, scene, scene.pin_us, true);
 }
 
-/** @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {import("../time.js").Span | null} span @param {number} strength */
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Scene} scene
+ * @param {import("../time.js").Span | null} span
+ * @param {number} strength
+ */
 function paintBand(ctx, { scale, lanes, palette }, span, strength) {
   if (!span) return;
   const from = xOf(scale, span.from_us);
@@ -125,8 +130,16 @@ function paintStatics(ctx, { timeline, scale, lanes, palette }) {
 
 /** @type {Record<string, string>} rough colours that show on both grounds */
 const COLOURS = {
-  red: "#d9534a", orange: "#d98a3a", yellow: "#c9b03a", green: "#58a55c", blue: "#5b8fd6",
-  purple: "#9a78d0", brown: "#9a7250", white: "#d8dadd", grey: "#8d949b", black: "#4b5157",
+  red: "#d9534a",
+  orange: "#d98a3a",
+  yellow: "#c9b03a",
+  green: "#58a55c",
+  blue: "#5b8fd6",
+  purple: "#9a78d0",
+  brown: "#9a7250",
+  white: "#d8dadd",
+  grey: "#8d949b",
+  black: "#4b5157",
 };
 
 /** @param {CanvasRenderingContext2D} ctx @param {Scene} scene */
@@ -217,7 +230,13 @@ function paintGaps(ctx, { timeline, scale, lanes, palette, now_us, words }) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} ctx @param {number} from @param {number} to @param {Lanes} lanes @param {Palette} palette */
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} from
+ * @param {number} to
+ * @param {Lanes} lanes
+ * @param {Palette} palette
+ */
 function hatch(ctx, from, to, lanes, palette) {
   const top = lanes.axis;
   const height = lanes.height - top;

@@ -34,7 +34,7 @@ export function marks(scale, apart_px = 84) {
   return found;
 }
 
-const FULL_MOTION = 0.16; // more than this share of the picture is a full column
+const FULL_MOTION = 0.25; // more than this share of the picture is a full column
 
 /**
  * The greatest motion per column, each sample reaching to the next one but at most `reach_us`.
@@ -51,7 +51,10 @@ export function motionColumns(samples, scale, column_px, reach_us = 600_000) {
     if (sample.reason === "heartbeat" || sample.motion <= 0) continue; // what is left there is noise
     const until_us = Math.min(samples[i + 1]?.t_us ?? Infinity, sample.t_us + reach_us);
     const first = Math.max(0, Math.floor(xOf(scale, sample.t_us) / column_px));
-    const last = Math.min(columns.length - 1, Math.max(first, Math.ceil(xOf(scale, until_us) / column_px) - 1));
+    const last = Math.min(
+      columns.length - 1,
+      Math.max(first, Math.ceil(xOf(scale, until_us) / column_px) - 1),
+    );
     const level = Math.min(1, Math.sqrt(sample.motion / FULL_MOTION));
     for (let column = first; column <= last; column++) columns[column] = Math.max(columns[column], level);
   }

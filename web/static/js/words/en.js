@@ -240,7 +240,8 @@ export const EN = {
   "error.source_refused": "livelens does not read from such an address.",
   "error.source_failed": "The camera cannot be read now.",
   "error.source_undecodable": "Pictures come, but they cannot be decoded.",
-  "error.ambiguous_address": "The address can be read in two ways. Put user and password into their own fields.",
+  "error.ambiguous_address":
+    "The address can be read in two ways. Put user and password into their own fields.",
   "error.tls_error": "The camera's certificate is not trusted.",
   "error.unknown_zone": "There is no time zone of this name.",
   "error.invalid_camera_id": "An id is 1 to 63 of a-z, 0-9, - and _, beginning with a letter or digit.",

@@ -6,13 +6,16 @@ import { clockSpan, clockTime } from "../time.js";
 /** @typedef {import("../i18n.js").Say} Say */
 
 /** @param {Say} say @param {string} reason */
-export const gapReason = (say, reason) => (knows("en", `gap.${reason}`) ? say(`gap.${reason}`) : say("gap.other"));
+export const gapReason = (say, reason) =>
+  knows("en", `gap.${reason}`) ? say(`gap.${reason}`) : say("gap.other");
 
 /** @param {Say} say @param {string} reason why a sample was kept */
-export const keepReason = (say, reason) => (knows("en", `reason.${reason}`) ? say(`reason.${reason}`) : reason);
+export const keepReason = (say, reason) =>
+  knows("en", `reason.${reason}`) ? say(`reason.${reason}`) : reason;
 
 /** @param {Say} say @param {string} state */
-export const stateWord = (say, state) => (knows("en", `state.${state}`) ? say(`state.${state}`) : say("state.unknown"));
+export const stateWord = (say, state) =>
+  knows("en", `state.${state}`) ? say(`state.${state}`) : say("state.unknown");
 
 /**
  * @param {Say} say
