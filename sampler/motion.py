@@ -12,6 +12,8 @@ LAG_US = 180_000
 STRONG = 14.0
 WEAK = 7.0
 SMALL = 21.0
+GRAIN = 1.2  # median change of a picture up to which the limits hold as they are
+GRAIN_S = 1.5
 NOISE_S = 4.0
 RESTLESS_S = 5.0
 RESTLESS = 0.35  # of the time
@@ -34,7 +36,7 @@ class MotionMeter:
     """Compare each plane with the one about 180 ms before it, as if both were exposed alike.
 
     A pixel moved when it differs by WEAK grey levels and hangs together with at least two that differ by
-    STRONG. On real clips, quiet scenes stay below 7 (compression, keyframes, slow shadows) and anything that
+    STRONG; both rise with the grain of the whole picture. On real clips, quiet scenes stay below 7 (compression, keyframes, slow shadows) and anything that
     moves is above 40. Small changes raise a pixel's own limits; so do large ones where it changes most of the
     time without anything passing through: a screen, a flag, a tree in the wind.
     """
@@ -43,6 +45,7 @@ class MotionMeter:
         self._past: deque[tuple[int, Plane]] = deque()
         self._noise: Plane = np.zeros(shape, dtype=np.float32)
         self._restless: Plane = np.zeros(shape, dtype=np.float32)
+        self._grain = 0.0
         self._last_us: int | None = None
 
     def reset(self) -> None:
@@ -59,7 +62,12 @@ class MotionMeter:
             none = np.zeros(plane.shape, dtype=np.float32)
             return Motion(none.astype(np.uint8), 0.0, plane, none)
         change = cv2.absdiff(plane, before * np.float32(gain_between(plane, before)))
-        mask = hysteresis(change, np.maximum(self._noise * 1.5, WEAK), np.maximum(self._noise * 2.5, STRONG))
+        scale = np.float32(max(1.0, self._grain / GRAIN))
+        weak, strong = (
+            np.maximum(self._noise * 1.5, WEAK * scale),
+            np.maximum(self._noise * 2.5, STRONG * scale),
+        )
+        mask = hysteresis(change, weak, strong)
         return Motion(mask, float(np.count_nonzero(mask)) / mask.size, before, change)
 
     def learn(self, t_us: int, motion: Motion, passing: Mask | None = None) -> None:
@@ -68,6 +76,7 @@ class MotionMeter:
         self._last_us = t_us
         change = motion.change
         self._restless += ((change > STRONG) - self._restless) * np.float32(1 - 0.5 ** (seconds / RESTLESS_S))
+        self._grain += (float(np.median(change[::3, ::3])) - self._grain) * (1 - 0.5 ** (seconds / GRAIN_S))
         small = np.where(change < SMALL, change, np.float32(0))
         restless = self._restless > RESTLESS
         small[restless] = np.maximum(change, self._noise)[restless]

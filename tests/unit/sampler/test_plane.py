@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sampler.plane import gain_between, plane_size, small_plane
+from sampler.plane import edges, gain_between, hysteresis, plane_size, small_plane
 from tests.support.pictures import ArrayPicture
 
 
@@ -32,3 +32,23 @@ def test_gain_is_found_although_something_covers_a_third(gain: float) -> None:
 def test_a_black_picture_says_nothing_of_gain() -> None:
     black = np.zeros((90, 160), dtype=np.float32)
     assert gain_between(black, black) == 1.0
+
+
+def test_hysteresis_keeps_weak_pixels_only_beside_two_strong_ones() -> None:
+    amount = np.zeros((20, 40), dtype=np.float32)
+    amount[2:6, 2:6] = 12  # weak only
+    amount[10:14, 10:14] = 12
+    amount[11, 11] = 40  # one strong
+    amount[2:6, 20:24] = 12
+    amount[3, 21:23] = 40  # two strong
+    found = hysteresis(amount, 10, 22)
+    assert found.sum() == 16
+    assert found[2:6, 20:24].all()
+
+
+def test_edges_are_strong_where_brightness_steps() -> None:
+    plane = np.full((20, 40), 50, dtype=np.float32)
+    plane[:, 20:] = 150
+    found = edges(plane)
+    assert found[10, 20] == 100
+    assert found[10, 5] == 0

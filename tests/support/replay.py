@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from core.frames import Frame, Sample
 from core.ids import CameraId
-from core.records import ObjectTrack, Record, SceneChange
+from core.records import ObjectTrack, Record, SceneChange, StaticSpan
 from sampler import Sampler
 
-MEDIA = Path(__file__).parents[2] / "media"
+MEDIA = Path(__file__).parents[1] / "media"
 CAMERA = CameraId("clip")
 START_US = 1_700_000_000_000_000
 CARS = ("car-detection-1.mp4", "car-detection-2.mp4", "car-detection-3.mp4")
@@ -90,6 +90,10 @@ class Played:
         return tuple(r for r in self.records if isinstance(r, ObjectTrack))
 
     @property
+    def stills(self) -> tuple[StaticSpan, ...]:
+        return tuple(r for r in self.records if isinstance(r, StaticSpan))
+
+    @property
     def changes(self) -> tuple[SceneChange, ...]:
         return tuple(r for r in self.records if isinstance(r, SceneChange))
 
@@ -99,7 +103,6 @@ def frames_of(
     *,
     skip_s: float = 0.0,
     until_s: float = 1e9,
-    lengths: dict[int, float] | None = None,
 ) -> Iterator[Frame]:
     """Yield the frames of several clips in a row, beginning ``skip_s`` into them."""
     offset, step = 0.0, 0.04
