@@ -138,3 +138,16 @@ def origin_allowed(origin: str | None, host_header: str | None, allowed: Iterabl
         and bool(parts.netloc)
         and parts.netloc.lower() == (host_header or "").lower()
     )
+
+
+def fetch_allowed(site: str | None, mode: str | None, allowed: Iterable[str]) -> bool:
+    """Return whether a browser fetches this for a page of ours, or because somebody followed a link to it.
+
+    Without it, any page could hold places by showing our previews as its pictures, which carry no origin.
+    Where other origins are listed, nothing can be told, and their pages' pictures are let through.
+
+    Args:
+        site, mode: The request's Sec-Fetch-Site and Sec-Fetch-Mode; None from programs.
+        allowed: The listed origins.
+    """
+    return site in (None, "same-origin", "none") or mode == "navigate" or any(True for _ in allowed)

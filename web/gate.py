@@ -22,6 +22,7 @@ from web.access import (
     Peer,
     Principal,
     Role,
+    fetch_allowed,
     host_allowed,
     may,
     origin_allowed,
@@ -100,12 +101,20 @@ def admit(
         raise HostNotAllowed
     if isinstance(found, tuple):
         raise MethodNotAllowed(found) if found else UnknownPath
-    if method not in _SAFE and not origin_allowed(peer.headers.get("origin"), host, settings.allowed_origins):
+    if _foreign(method, peer.headers, settings):
         raise ForeignOrigin
     camera_id = _camera_id(found.values)
     if not may(principal, found.route.action, camera_id):
         raise Forbidden(found.route.action)
     return Admitted(found.route, principal)
+
+
+def _foreign(method: str, headers: Mapping[str, str], settings: WebSettings) -> bool:
+    """Return whether a page of another origin is behind the request."""
+    site, mode = headers.get("sec-fetch-site"), headers.get("sec-fetch-mode")
+    if method in _SAFE:
+        return not fetch_allowed(site, mode, settings.allowed_origins)
+    return not origin_allowed(headers.get("origin"), headers.get("host"), settings.allowed_origins)
 
 
 def _camera_id(values: Mapping[str, str]) -> CameraId | None:

@@ -9,6 +9,7 @@ from web.access import (
     Peer,
     Principal,
     Role,
+    fetch_allowed,
     host_allowed,
     is_loopback,
     may,
@@ -94,3 +95,22 @@ def test_foreign_names_are_not(header: str | None) -> None:
 )
 def test_only_our_own_pages_and_listed_ones_may_act(origin: str | None, host: str, allowed: bool) -> None:
     assert origin_allowed(origin, host, ["https://APP.example/"]) is allowed
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "allowed"),
+    [
+        (None, None, True),
+        ("same-origin", "cors", True),
+        ("none", "navigate", True),
+        ("cross-site", "navigate", True),
+        ("cross-site", "no-cors", False),
+        ("same-site", "no-cors", False),
+        ("cross-site", None, False),
+    ],
+)
+def test_a_browser_fetches_for_our_pages_or_for_a_followed_link(
+    site: str | None, mode: str | None, allowed: bool
+) -> None:
+    assert fetch_allowed(site, mode, ()) is allowed
+    assert fetch_allowed(site, mode, ("https://app.example",))

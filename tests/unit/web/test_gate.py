@@ -71,6 +71,15 @@ def test_reading_needs_no_origin_as_the_browser_keeps_the_reply_from_foreign_pag
     assert ask("GET", "/api/v1/cameras", FOREIGN) is LOCAL_ADMIN
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_foreign_page_may_not_show_our_pictures_as_its_own(site: str) -> None:
+    shown = {**HERE, "sec-fetch-site": site, "sec-fetch-mode": "no-cors"}
+    with pytest.raises(ForeignOrigin):
+        ask("GET", "/api/v1/cameras/gate/preview.mjpeg", shown)
+    followed = {**shown, "sec-fetch-mode": "navigate"}
+    assert ask("GET", "/api/v1/cameras/gate/latest.jpg", followed) is LOCAL_ADMIN
+
+
 def test_a_rebound_name_does_not_reach_us() -> None:
     with pytest.raises(HostNotAllowed):
         ask("GET", "/", {"host": "evil.example:8080"})

@@ -6,6 +6,8 @@ from websockets.exceptions import InvalidStatus
 
 from tests.support.web_client import LiveClient, live, until
 from tests.support.web_fakes import World, serving
+from web.access import Peer, Principal, Role
+from web.app import create_app
 from web.settings import WebSettings
 
 
@@ -178,3 +180,29 @@ async def test_a_session_that_fails_inside_closes_with_1011_and_the_server_goes_
     async with live(address) as client:
         await client.ask("q1")
         await client.until("answer.done")
+
+
+class ByName:
+    """Takes everybody for the one they name, for want of keys."""
+
+    def principal(self, peer: Peer) -> Principal:
+        return Principal(peer.headers.get("x-name", "nobody"), Role.VIEWER)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_a_session_is_not_resumed_by_somebody_else(world: World, lost: bool) -> None:
+    settings = WebSettings(answer_grace_s=0.05)
+    app = create_app(world.ports, settings, authenticator=ByName())
+    async with serving(app, settings) as address:
+        async with live(address, additional_headers={"x-name": "ada"}) as first:
+            session = (await first.next())["session"]
+            if lost:
+                await drop(first)
+                await asyncio.sleep(0.1)
+            async with live(address, additional_headers={"x-name": "eve"}) as second:
+                await second.say(type="resume", session=session, seq=1)
+                assert await second.error() == "session_gone"
+        if lost:
+            async with live(address, additional_headers={"x-name": "ada"}) as third:
+                await third.say(type="resume", session=session, seq=1)
+                await third.until("session.ready", resumed=True)
