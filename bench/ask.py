@@ -7,7 +7,6 @@ over the WebSocket.
 """
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from websockets.asyncio.client import ClientConnection
 
 from bench.report import Figure, median_figure, p95_figure
 from bench.rig import CACHE, PartMissing, cameras, clip, livelens, many_boxes
-from tests.support.asking import ask_on, socket
+from tests.support.asking import ask_on, rfc3339, socket
 from tests.support.rtsp_server import Mount
 from tests.support.service import LivelensProcess
 from tests.support.tiny_model import SMALL, build_tiny_model
@@ -82,7 +81,7 @@ async def _window(service: LivelensProcess, frames: int, *, skip: int) -> dict[s
     reply = await asyncio.to_thread(service.get, "/api/v1/cameras/cam/frames?last_s=120&limit=1000")
     held = reply["frames"]
     chosen = held[: len(held) - skip][-frames:]
-    return {"from": _rfc3339(chosen[0]["t_us"]), "to": _rfc3339(chosen[-1]["t_us"] + 1)}
+    return {"from": rfc3339(chosen[0]["t_us"]), "to": rfc3339(chosen[-1]["t_us"] + 1)}
 
 
 async def _first_word_ms(
@@ -94,8 +93,3 @@ async def _first_word_ms(
     if heard.error or heard.done["frames_used"] != frames or heard.done["model"] == "measured":
         raise PartMissing(f"an answer of the model over {frames} frames: {heard.error or heard.done}")
     return heard.first_word_s * 1000
-
-
-def _rfc3339(t_us: int) -> str:
-    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=t_us)
-    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")

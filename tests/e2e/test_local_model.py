@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.asking import ask, ask_on, socket
+from tests.support.asking import ask, ask_on, rfc3339, socket, to_us
 from tests.support.clips import Shot, constant_rate, write_clip
 from tests.support.service import LivelensProcess, ServiceFailed
 from tests.support.tiny_model import tiny_model_folder
@@ -51,7 +51,8 @@ async def test_questions_are_answered_from_cached_features_while_the_encoder_sta
         assert encoded(service) == kept
         async with socket(service.url) as connection:
             # "Now" stands in the prompt: with the same one, the same question gets the same tokens.
-            asked_at = service.camera("gate")["state"]["last_frame_at"]
+            last_us = to_us(service.camera("gate")["state"]["last_frame_at"])
+            asked_at = rfc3339(last_us + 1_000_000)
             window = {"last_s": 60}
             question = {"cameras": ["gate"], "window": window, "asked_at": asked_at, "max_tokens": 12}
             first = await ask_on(connection, {**question, "text": "What happened?"})

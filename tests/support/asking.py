@@ -5,7 +5,7 @@ import json
 import re
 import time
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -76,3 +76,9 @@ def to_us(text: str) -> int:
     """Return an RFC 3339 time of the wire in µs."""
     at = datetime.fromisoformat(text)
     return int(at.replace(microsecond=0).timestamp()) * 1_000_000 + at.microsecond
+
+
+def rfc3339(t_us: int) -> str:
+    """Return µs as the wire writes them."""
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=t_us)
+    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
