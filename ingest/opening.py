@@ -152,25 +152,62 @@ def _open(
     address: str, source: Source, settings: IngestSettings, interrupter: Interrupter, *, video_only: bool
 ) -> Any:
     limits = (settings.connect_timeout_s, settings.read_timeout_s)
-    with translated(source, interrupter, opening=True):
-        if source.kind == "file":
-            options = {"protocol_whitelist": "file", "format_whitelist": _FILE_FORMATS}
-            return av.open(f"file:{address}", options=options, timeout=limits)
-        options = {
-            "rtsp_transport": source.transport.value,
-            "protocol_whitelist": _RTSP_PROTOCOLS,
-            "fpsprobesize": "0",
-            "analyzeduration": str(int(settings.analyze_s * 1_000_000)),
-        }
-        if source.transport is Transport.UDP:
-            options["buffer_size"] = "1048576"  # a keyframe comes as one burst of datagrams
-        if video_only:
-            options["allowed_media_types"] = "video"
-        if source.kind == "rtsps":
-            options["tls_verify"] = "1" if settings.tls_verify else "0"
-            if authorities := ssl.get_default_verify_paths().cafile:
-                options["ca_file"] = authorities
-        return av.open(address, options=options, timeout=limits)
+    if source.kind == "file":
+        options = {"protocol_whitelist": "file", "format_whitelist": _FILE_FORMATS}
+        address = f"file:{address}"
+    else:
+        options = _rtsp_options(source, settings, video_only=video_only)
+    try:
+        with translated(source, interrupter, opening=True):
+            return av.open(address, options=options, timeout=limits)
+    except SourceUnreachable:
+        # A certificate that is not trusted comes out as an input/output error, like so many things.
+        if source.kind == "rtsps" and settings.tls_verify and not interrupter.stopped:
+            _check_certificate(source, settings)
+        raise
+
+
+def _rtsp_options(source: Source, settings: IngestSettings, *, video_only: bool) -> dict[str, str]:
+    options = {
+        "rtsp_transport": source.transport.value,
+        "protocol_whitelist": _RTSP_PROTOCOLS,
+        "fpsprobesize": "0",
+        "analyzeduration": str(int(settings.analyze_s * 1_000_000)),
+    }
+    if source.transport is Transport.UDP:
+        options["buffer_size"] = "1048576"  # a keyframe comes as one burst of datagrams
+    if video_only:
+        options["allowed_media_types"] = "video"
+    if source.kind == "rtsps":
+        options["tls_verify"] = "1" if settings.tls_verify else "0"
+        if authorities := _authorities(settings):
+            options["ca_file"] = authorities
+    return options
+
+
+def _authorities(settings: IngestSettings) -> str | None:
+    """Return the file of those whose certificates are trusted."""
+    if settings.tls_ca_file is not None:
+        return settings.tls_ca_file
+    defaults = ssl.get_default_verify_paths()
+    found = (defaults.cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
+    return next((path for path in found if path is not None and os.path.exists(path)), None)
+
+
+def _check_certificate(source: Source, settings: IngestSettings) -> None:
+    """Raise TlsFailed where the certificate is what is wrong."""
+    parts = urlsplit(source.url)
+    trust = ssl.create_default_context(cafile=_authorities(settings))
+    try:
+        with (
+            socket.create_connection((parts.hostname or "", parts.port or 322), timeout=1.0) as link,
+            trust.wrap_socket(link, server_hostname=parts.hostname),
+        ):
+            return
+    except ssl.SSLCertVerificationError as error:
+        raise TlsFailed(f"the certificate is not trusted: {error.verify_message}") from None
+    except OSError:
+        return
 
 
 def _checked_file(source: Source) -> str:
@@ -200,8 +237,6 @@ def _as_ours(error: Exception, source: Source, interrupter: Interrupter, *, open
             return SourceFailed(text)
         case ConnectionRefusedError():
             return SourceUnreachable("connection refused")
-        case _ if source.kind == "rtsps" and opening and "tls" in text.lower():
-            return TlsFailed(text)
     if source.kind == "file":
         return SourceFailed(f"not a video that can be read: {text}")
     return SourceUnreachable(text) if opening else SourceLost(text)

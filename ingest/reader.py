@@ -162,7 +162,8 @@ class Reader:
             return
         self._need_keyframe = False
         self._newest_us = stamped.t_us
-        packet.opaque = stamped
+        # The time alone: a packet that carried itself would never be freed, nor its decoder.
+        packet.opaque = stamped.t_us
         self._hand_over(self._decoded(packet), times)
 
     def _decoded(self, packet: Any) -> list[Any]:
@@ -185,10 +186,8 @@ class Reader:
     def _hand_over(self, frames: list[Any], times: StreamTime[Any]) -> None:
         clock = times.clock or EpochClock.MEDIA
         for frame in frames:
-            stamped: Stamped[Any] | None = frame.opaque
-            frame.opaque = None
             # Without a clock a frame counts from when it came out: with B frames its own packet came earlier.
-            t_us = self._newest_us if clock is EpochClock.ARRIVAL else stamped.t_us if stamped else None
+            t_us: int | None = self._newest_us if clock is EpochClock.ARRIVAL else frame.opaque
             if frame.is_corrupt:
                 self._out.skip("corrupt")
             elif t_us is None:

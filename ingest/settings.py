@@ -32,12 +32,14 @@ class IngestSettings:
     report_every_s: float = 1.0
     """Counters are reported at most this often; a changed state at once."""
     tls_verify: bool = True
-    """Check the certificate of ``rtsps`` sources."""
+    """Check the certificate of ``rtsps`` sources, and that it was made out to their host."""
+    tls_ca_file: str | None = None
+    """Whom to trust, a PEM file; None for whom the system trusts."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if not isinstance(value, bool) and value <= 0:
+            if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
                 raise ValueError(f"{item.name} must be above 0, got {value}")
         if self.longest_pause_s < self.first_pause_s or self.longest_slow_pause_s < self.slow_pause_s:
             raise ValueError("a longest pause must not be shorter than the first one")

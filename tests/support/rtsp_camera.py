@@ -26,7 +26,7 @@ gi.require_version("GstRtspServer", "1.0")
 gi.require_version("GstApp", "1.0")
 gi.require_version("GstRtsp", "1.0")
 gi.require_version("GstSdp", "1.0")
-from gi.repository import GLib, Gst, GstApp, GstRtsp, GstRtspServer, GstSdp  # noqa: E402, F401
+from gi.repository import Gio, GLib, Gst, GstApp, GstRtsp, GstRtspServer, GstSdp  # noqa: E402, F401
 
 Gst.init(None)
 
@@ -148,26 +148,34 @@ def build(spec):
     server.set_service(str(spec["port"]))
     server.get_thread_pool().set_max_threads(8)  # so that one slow mount does not hold up the others
     mounts = server.get_mount_points()
-    login = spec.get("login")
+    login, tls = spec.get("login"), spec.get("tls")
     for name, mount_spec in spec["mounts"].items():
         mount = Mount(mount_spec)
-        if login:
+        if login or tls:
             permissions = GstRtspServer.RTSPPermissions()
             permissions.add_permission_for_role("user", "media.factory.access", True)
             permissions.add_permission_for_role("user", "media.factory.construct", True)
             mount.set_permissions(permissions)
         mounts.add_factory("/" + name, mount)
-    if login:
-        auth = GstRtspServer.RTSPAuth()
-        token = GstRtspServer.RTSPToken()
-        token.set_string("media.factory.role", "user")
-        if spec.get("digest"):
-            auth.set_supported_methods(GstRtsp.RTSPAuthMethod.DIGEST)
-            auth.add_digest(login[0], login[1], token)
-        else:
-            auth.add_basic(GstRtspServer.RTSPAuth.make_basic(*login), token)
-        server.set_auth(auth)
+    if login or tls:
+        server.set_auth(access(login, tls, digest=spec.get("digest", False)))
     return server
+
+
+def access(login, tls, *, digest):
+    auth = GstRtspServer.RTSPAuth()
+    if tls:
+        auth.set_tls_certificate(Gio.TlsCertificate.new_from_files(*tls))
+    token = GstRtspServer.RTSPToken()
+    token.set_string("media.factory.role", "user")
+    if not login:
+        auth.set_default_token(token)  # whoever comes may play
+    elif digest:
+        auth.set_supported_methods(GstRtsp.RTSPAuthMethod.DIGEST)
+        auth.add_digest(login[0], login[1], token)
+    else:
+        auth.add_basic(GstRtspServer.RTSPAuth.make_basic(*login), token)
+    return auth
 
 
 def main():

@@ -48,11 +48,21 @@ class RtspServer:
     """Serves mounts on a free port of the loopback until the block ends."""
 
     def __init__(
-        self, mounts: Mapping[str, Mount], *, login: tuple[str, str] | None = None, digest: bool = False
+        self,
+        mounts: Mapping[str, Mount],
+        *,
+        login: tuple[str, str] | None = None,
+        digest: bool = False,
+        tls: tuple[Path, Path] | None = None,
     ) -> None:
+        """Args:
+        login: Name and password asked for, by Basic, or by Digest where ``digest`` is set.
+        tls: Certificate and key; the addresses then begin with ``rtsps``.
+        """
         self.port = 0
         self._login = login
         self._digest = digest
+        self._tls = tls
         self._mounts = {
             name: {
                 "clips": [str(Path(clip).resolve()) for clip in mount.clips],
@@ -67,11 +77,17 @@ class RtspServer:
 
     def url(self, mount: str, *, port: int | None = None) -> str:
         """Return the address of a mount, without name and password."""
-        return f"rtsp://127.0.0.1:{port or self.port}/{mount}"
+        return f"{'rtsp' if self._tls is None else 'rtsps'}://127.0.0.1:{port or self.port}/{mount}"
 
     async def start(self) -> None:
         """Start it, on the port it had before if it had one; return when it listens."""
-        spec = {"port": self.port, "mounts": self._mounts, "login": self._login, "digest": self._digest}
+        spec = {
+            "port": self.port,
+            "mounts": self._mounts,
+            "login": self._login,
+            "digest": self._digest,
+            "tls": self._tls and [str(path) for path in self._tls],
+        }
         self._process = subprocess.Popen(
             [_PYTHON, str(_SCRIPT), json.dumps(spec)],
             stdin=subprocess.PIPE,
@@ -142,3 +158,16 @@ class RtspServer:
                 line += process.stdout.read() or b""
                 await asyncio.sleep(0.01)
         return line
+
+
+def certificate(folder: Path, host: str) -> tuple[Path, Path]:
+    """Write a self-signed certificate made out to ``host``, and its key; return both files."""
+    own, key = folder / "own.pem", folder / "key.pem"
+    kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    names = ["-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}"]
+    subprocess.run(
+        ["openssl", "req", *kind, *names, "-keyout", str(key), "-out", str(own)],
+        check=True,
+        capture_output=True,
+    )
+    return own, key

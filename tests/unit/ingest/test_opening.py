@@ -17,7 +17,6 @@ from ingest.errors import (
     SourceNotFound,
     SourceStalled,
     SourceUnreachable,
-    TlsFailed,
 )
 from ingest.interrupt import Interrupter
 from ingest.opening import described, open_source, translated
@@ -60,12 +59,6 @@ def test_foreign_errors_become_ours_without_the_password(
 
 def test_what_fails_later_is_a_loss() -> None:
     assert type(ours(OSError(104, "connection reset"), opening=False)) is SourceLost
-
-
-def test_a_wrong_certificate_is_named() -> None:
-    secure = Source("rtsps://cam/x")
-    error = av.error.OSError(5, "TLS: certificate verification failed", "rtsps://cam/x")
-    assert type(ours(error, secure)) is TlsFailed
 
 
 def test_the_end_of_patience_is_a_stall_once_connected_and_unreachable_before() -> None:

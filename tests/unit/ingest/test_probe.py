@@ -3,6 +3,7 @@
 import asyncio
 import io
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -15,7 +16,7 @@ from ingest.probe import probe
 from tests.support.clips import Shot, constant_rate, read_number, write_clip, write_grey
 from tests.support.faults import FaultProxy, wait_until
 from tests.support.pumping import QUICK, reader_threads
-from tests.support.rtsp_server import Mount, RtspServer
+from tests.support.rtsp_server import Mount, RtspServer, certificate
 
 
 async def look(source: Source) -> ProbeReport:
@@ -92,3 +93,18 @@ async def test_a_slow_camera_is_timed_by_its_packets_and_its_password_stays_hidd
         refused = await look(parse_source(server.url("cam"), username="u", password="s3cret2"))
         assert refused.code == "auth_failed"
         assert "s3cret" not in repr(refused)
+
+
+@pytest.mark.rtsp
+async def test_a_certificate_that_is_not_trusted_is_refused_by_name(tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "a.mp4", [Shot(constant_rate(20, rate=25))])
+    own, key = certificate(tmp_path, "localhost")
+    trusting = replace(QUICK, tls_ca_file=str(own))
+    async with RtspServer({"cam": Mount([clip])}, tls=(own, key)) as server:
+        by_number = parse_source(server.url("cam"))
+        by_name = parse_source(server.url("cam").replace("127.0.0.1", "localhost"))
+        assert (await look(by_name)).code == "tls_error"
+        assert (await probe(by_number, settings=trusting)).code == "tls_error"
+        assert (await probe(by_name, settings=trusting)).ok
+    async with RtspServer({"cam": Mount([clip])}, tls=(own, key)) as server:
+        assert (await probe(parse_source(server.url("cam")), settings=replace(QUICK, tls_verify=False))).ok

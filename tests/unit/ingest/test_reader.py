@@ -1,6 +1,7 @@
 """One connection read to its end: damaged, re-based and untimed media, straight from files and pipes."""
 
 import asyncio
+import gc
 import itertools
 import os
 import threading
@@ -233,6 +234,26 @@ async def test_video_behind_sound_is_found(tmp_path: Path) -> None:
     assert result.numbers == list(range(10))
 
 
+async def test_a_finished_reader_leaves_no_packet_and_no_decoder_behind(tmp_path: Path) -> None:
+    path = clip(tmp_path / "a.ts")
+
+    def alive() -> dict[str, int]:
+        gc.collect()
+        kinds = ("Packet", "VideoFrame", "VideoCodecContext", "InputContainer")
+        names = [
+            type(thing).__name__
+            for thing in gc.get_objects()
+            if str(type(thing).__module__).startswith("av.")
+        ]
+        return {kind: names.count(kind) for kind in kinds}
+
+    before = alive()
+    result = await read(at_once(path))
+    assert len(result.frames) == 50
+    del result
+    assert alive() == before
+
+
 @pytest.mark.parametrize(
     ("name", "encoder", "container"), [("a.h264", "libx264", "h264"), ("a.mjpeg", "mjpeg", "mjpeg")]
 )
@@ -243,15 +264,15 @@ async def test_a_raw_stream_served_in_real_time_spans_the_time_it_took(
     starts = _frame_starts(path, container)
     quick = {"probesize": "1024", "analyzeduration": "0", "fpsprobesize": "0"}
 
-    def opener(*_: object, **__: object) -> OpenSource:
-        inward, outward = os.pipe()
-        threading.Thread(target=_serve, args=(path.read_bytes(), starts, outward)).start()
-        return described(
-            av.open(os.fdopen(inward, "rb", buffering=0), format=container, buffer_size=512, options=quick),
-            live=True,
-        )
+    inward, outward = os.pipe()
+    with os.fdopen(inward, "rb", buffering=0) as pipe:
 
-    result = await read(opener)
+        def opener(*_: object, **__: object) -> OpenSource:
+            threading.Thread(target=_serve, args=(path.read_bytes(), starts, outward)).start()
+            opened = av.open(pipe, format=container, buffer_size=512, options=quick)
+            return described(opened, live=True)
+
+        result = await read(opener)
     assert len(result.frames) == 20
     assert {frame.clock for frame in result.frames} == {EpochClock.ARRIVAL}
     span_us = result.frames[-1].t_us - result.frames[0].t_us
