@@ -21,7 +21,7 @@ from web.errors import (
     UnknownPath,
 )
 from web.gate import Gate, admit
-from web.routes import TABLE, WEBSOCKET
+from web.routes import TABLE, WEBSOCKET, Route
 from web.settings import WebSettings
 
 HERE = {"host": "localhost:8080"}
@@ -97,9 +97,8 @@ def test_a_name_that_can_be_no_camera_goes_no_further() -> None:
         ask("GET", "/api/v1/cameras/GATE")
 
 
-@pytest.mark.parametrize("route", TABLE, ids=lambda route: f"{route.method} {route.path}")
-def test_every_row_asks_whether_the_caller_may(route: object) -> None:
-    row = TABLE[TABLE.index(route)]  # type: ignore[arg-type]
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.method} {row.path}")
+def test_every_row_asks_whether_the_caller_may(row: Route) -> None:
     path = row.path.replace("{camera_id}", "gate").replace("{t_us}", "1").replace("{name}", "x")
     path = path.replace("{path:path}", "css/x.css")
     nothing = Somebody(Principal("none", Role.VIEWER, frozenset({CameraId("other")})))

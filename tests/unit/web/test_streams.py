@@ -84,8 +84,10 @@ async def test_an_empty_stream_is_an_empty_reply() -> None:
 
 async def test_an_error_before_the_first_chunk_is_a_problem_and_frees_the_place() -> None:
     async def refuses() -> AsyncGenerator[bytes]:
+        nothing: tuple[bytes, ...] = ()
+        for chunk in nothing:
+            yield chunk
         raise NoPictureYet
-        yield b""
 
     peer, places = Peer(), Places(1, TooManyViewers)
     await run(reply(refuses(), places=places), peer)
