@@ -274,6 +274,28 @@ async def test_a_follow_up_stays_in_its_conversation_until_a_new_one_begins(
     assert stage.world.asker.asked[-1].conversation is None
 
 
+async def test_the_newest_words_stay_in_view_and_evidence_does_not_push_them_out(
+    browser: Browser, stage: Stage
+) -> None:
+    stage.world.asker.words = [f"word{number} " for number in range(120)]
+    stage.world.asker.pause_s = 0.002
+    try:
+        async with opened(browser, stage.url, size=(390, 700)) as visit:
+            page = visit.page
+            await ask(page, "What happened?")
+            await answered(page)
+            words = await page.locator("ll-turn .words").bounding_box()
+            scroller = await page.locator(".chat-scroll").bounding_box()
+            assert words is not None
+            assert scroller is not None
+            last = words["y"] + words["height"]
+            assert scroller["y"] < last <= scroller["y"] + scroller["height"] + 40
+            await page.get_by_role("button", name="Newest").click()
+            await expect(page.locator("ll-turn .evidence").last).to_be_in_viewport()
+    finally:
+        stage.world.asker.words, stage.world.asker.pause_s = None, 0.02
+
+
 async def test_hostile_words_stay_words(visit: Visit, stage: Stage) -> None:
     page = visit.page
     hostile = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script> [00:00:01] **no**'
@@ -395,12 +417,32 @@ async def test_a_phone_has_no_sideways_scroll_and_the_box_within_reach(
         box = await page.locator("#Question").bounding_box()
         assert box is not None
         assert PHONE[1] - 100 < box["y"] + box["height"] <= PHONE[1]
+        strip = await page.locator("ll-cameras").bounding_box()
+        assert strip is not None
+        assert strip["height"] < 70
         band = await page.locator(".timeline-surface").bounding_box()
         width = band["width"] if band else 0
         await page.locator(".timeline-surface").tap(position={"x": width * 0.9, "y": 30})
         await until(lambda: taller(page, band["height"] if band else 0))
         await expect(page.locator("ll-picture.pinned")).to_be_visible()
         assert visit.complaints == []
+
+
+async def test_picture_timeline_and_box_are_in_view_at_every_size(visit: Visit) -> None:
+    page = visit.page
+    await drawn(page)
+    for width, height in [(844, 390), (1024, 768), (820, 1180), (1280, 720), (1920, 1080)]:
+        await page.set_viewport_size({"width": width, "height": height})
+        for part in ("ll-picture", ".timeline-surface", "#Question"):
+            box = await page.locator(part).bounding_box()
+            assert box is not None
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= height, (part, width)
+            assert box["x"] + box["width"] <= width, (part, width)
+        picture = await page.locator("ll-picture").bounding_box()
+        assert picture is not None
+        assert picture["height"] > height * 0.3
+        assert await page.evaluate("() => document.scrollingElement.scrollHeight") == height
 
 
 async def taller(page: Page, than: float) -> bool:

@@ -1,7 +1,6 @@
 /** The conversation: turns from first to last, the box below. It follows the newest words unless one reads back. */
 
-import { Part, h, keyed, setText, show } from "../dom.js";
-import { speaker } from "../i18n.js";
+import { Part, h, keyed, show } from "../dom.js";
 import { draw } from "../icons.js";
 import { isRunning } from "../state.js";
 
@@ -11,6 +10,7 @@ const AT_END_PX = 48;
 
 export class Chat extends Part {
   #following = true;
+  #top_px = 0;
 
   build() {
     const { actions } = this.app;
@@ -38,8 +38,8 @@ export class Chat extends Part {
     );
     /** @type {any} */ (this.box).start(this.app);
     this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
-    new ResizeObserver(() => this.#following && this.#toEnd()).observe(this.turns);
-    new ResizeObserver(() => this.#following && this.#toEnd()).observe(this.scroller);
+    new ResizeObserver(() => this.#keepUp()).observe(this.turns);
+    new ResizeObserver(() => this.#keepUp()).observe(this.scroller);
   }
 
   /** @param {State} state @param {Partial<State>} before */
@@ -65,18 +65,33 @@ export class Chat extends Part {
     return element;
   }
 
+  /** Only a hand scrolls upwards; growing content never does. */
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.#following = scrollHeight - scrollTop - clientHeight < AT_END_PX;
-    show(this.newest, !this.#following);
+    const atEnd = scrollHeight - scrollTop - clientHeight < AT_END_PX;
+    if (atEnd) this.#following = true;
+    else if (scrollTop < this.#top_px - 2) this.#following = false;
+    this.#top_px = scrollTop;
+    show(this.newest, !atEnd);
   }
 
   #follow() {
     this.#following = true;
-    this.#toEnd();
+    this.scroller.scrollTop = this.scroller.scrollHeight;
   }
 
-  #toEnd() {
-    this.scroller.scrollTop = this.scroller.scrollHeight;
+  /** Words are followed to the end. What comes after them, the evidence, never pushes them out of sight. */
+  #keepUp() {
+    const { scroller } = this;
+    const last = /** @type {HTMLElement | null} */ (this.turns.lastElementChild);
+    const end_px = scroller.scrollHeight - scroller.clientHeight;
+    if (!this.#following || !last) return;
+    if (last.dataset.phase === "asked" || last.dataset.phase === "answering") scroller.scrollTop = end_px;
+    else {
+      const start_px =
+        scroller.scrollTop + last.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+      scroller.scrollTop = Math.max(scroller.scrollTop, Math.min(end_px, start_px));
+    }
+    this.#scrolled();
   }
 }

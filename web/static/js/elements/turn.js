@@ -10,12 +10,14 @@ import { gapReason } from "../words/facts.js";
 import { AnswerText } from "./answer-text.js";
 import { windowWord } from "./ask-box.js";
 
+/** @typedef {import("../i18n.js").Say} Say */
 /** @typedef {import("../state.js").State} State */
+/** @typedef {import("../state.js").Turn} Turn */
 
 const SHOWN = 8; // two rows; more on request
 
 export class TurnView extends Part {
-  /** @type {import("../state.js").Turn | null} */ #turn = null;
+  /** @type {Turn | null} */ #turn = null;
   words = new AnswerText((moment) => this.app.actions.hint(moment));
   #all = false;
 
@@ -35,6 +37,7 @@ export class TurnView extends Part {
     this.notice = h("p.notice");
     this.problem = h("p.problem");
     this.again = h("button.quiet", { type: "button", "data-t": "turn.again", onclick: () => this.#again() });
+    this.ending = h("div.turn-problem", {}, this.problem, this.again);
     this.append(
       h("div.turn-head", {}, this.question, h("div.turn-meta", {}, this.about, this.stop)),
       this.words.element,
@@ -43,7 +46,7 @@ export class TurnView extends Part {
       this.facts,
       this.used,
       this.notice,
-      h("div.turn-problem", {}, this.problem, this.again),
+      this.ending,
     );
     this.setAttribute("role", "article");
   }
@@ -55,10 +58,9 @@ export class TurnView extends Part {
       this.#light(state);
   }
 
-  /** @param {import("../state.js").Turn} turn @param {State} state */
+  /** @param {Turn} turn @param {State} state */
   draw(turn, state) {
-    const translated = this.stop.textContent === speaker(state.language)("ask.stop");
-    if (turn === this.#turn && translated && this.dataset.language === state.language) return;
+    if (turn === this.#turn && this.dataset.language === state.language) return;
     this.#turn = turn;
     this.dataset.language = state.language;
     this.dataset.phase = turn.phase;
@@ -70,24 +72,21 @@ export class TurnView extends Part {
     setFacts(this.about, this.#about(say, turn, state, zone));
     show(this.stop, isRunning(turn));
     this.words.draw(pieces(turn.words, turn.frames, turn.citations), turn, say);
-    const outcome = turn.done && !turn.words ? say(`outcome.${turn.done.outcome}`) : "";
-    setText(
-      this.waiting,
-      turn.phase === "asked"
-        ? say("turn.looking")
-        : turn.phase === "answering" && !turn.words
-          ? say("turn.answering")
-          : outcome,
-    );
+    setText(this.waiting, waitingSentence(say, turn));
     show(this.waiting, this.waiting.textContent !== "");
     this.#drawEvidence(say, turn, state, zone);
+    this.#drawFacts(say, turn, zone);
+    setText(this.problem, turn.error ? problemSentence(say, state.language, turn.error) : "");
+    show(this.ending, turn.phase === "failed");
+    show(this.again, !!turn.error?.retryable || turn.error?.code === "unknown_conversation");
+  }
+
+  /** @param {Say} say @param {Turn} turn @param {string} zone */
+  #drawFacts(say, turn, zone) {
     setText(this.facts, turn.done && turn.coverage ? sawLine(say, turn, zone) : "");
     setFacts(this.used, turn.done ? usedFacts(say, turn) : []);
     this.used.title = turn.done ? timingTitle(say, turn) : "";
     setText(this.notice, turn.done ? noticeLine(say, turn) : "");
-    setText(this.problem, turn.error ? problemSentence(say, state.language, turn.error) : "");
-    show(this.problem.parentElement, turn.phase === "failed");
-    show(this.again, !!turn.error?.retryable || turn.error?.code === "unknown_conversation");
     for (const line of [this.facts, this.used, this.notice]) show(line, line.textContent !== "");
   }
 
@@ -180,8 +179,13 @@ export class TurnView extends Part {
   }
 }
 
-/** @typedef {import("../i18n.js").Say} Say */
-/** @typedef {import("../state.js").Turn} Turn */
+/** @param {Say} say @param {Turn} turn @returns {string} what stands in place of words that have not come */
+function waitingSentence(say, { phase, words, done }) {
+  if (words) return "";
+  if (phase === "asked") return say("turn.looking");
+  if (phase === "answering") return say("turn.answering");
+  return done ? say(`outcome.${done.outcome}`) : "";
+}
 
 /** @param {Say} say @param {Turn} turn @param {string} zone @returns {string} what could be seen, and what not */
 export function sawLine(say, turn, zone) {
