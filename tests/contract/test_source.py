@@ -94,12 +94,11 @@ async def test_frames_come_after_what_was_stored_and_the_time_between_is_a_gap(p
     async with pumping(place.source, floor_us=floor_us) as second:
         await second.until(lambda: len(second.frames) >= 5)
     assert second.times_us[0] > floor_us
-    [gap] = second.gaps
-    assert (gap.start_us, gap.end_us, gap.reason) == (
-        floor_us + 1,
-        second.times_us[0],
-        GapReason.SERVICE_STOPPED,
-    )
+    # A server that is still busy with the first client may send the second one away once.
+    gaps = second.gaps
+    assert (gaps[0].start_us, gaps[0].reason) == (floor_us + 1, GapReason.SERVICE_STOPPED)
+    assert gaps[-1].end_us == second.times_us[0]
+    assert all(before.end_us == after.start_us for before, after in pairwise(gaps))
 
 
 async def test_a_source_that_is_taken_away_is_a_gap_and_tried_again(place: Place) -> None:

@@ -6,6 +6,7 @@ async with FaultProxy(server.port) as proxy:
 """
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Callable
 from types import TracebackType
@@ -56,7 +57,7 @@ class FaultProxy:
 
     async def accept(self) -> None:
         """Listen (again), on the same port as before."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     @property
@@ -76,25 +77,31 @@ class FaultProxy:
         if self._server is not None:
             self._server.close()
             self._server = None
+            for _ in range(5):  # a connection that was just accepted becomes a handler first
+                await asyncio.sleep(0)
         for task in tuple(self._handlers):
             task.cancel()
         await asyncio.gather(*self._handlers, return_exceptions=True)
+        await asyncio.sleep(0)  # lets the closed sockets go
+
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._handlers.add(task)
+
+        def end(done: "asyncio.Task[None]") -> None:
+            # Here, as a task that is cancelled before its first step runs no clean-up of its own.
+            self._handlers.discard(done)
+            writer.transport.abort()
+
+        task.add_done_callback(end)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._handlers.add(task)
-        self.connections += 1
-        try:
+        with contextlib.suppress(OSError):
             if self._target_port == 0:
                 await self._drain(reader)
             else:
                 await self._pass(reader, writer)
-        except (OSError, asyncio.CancelledError):
-            pass  # the handler is ours to end; asyncio's server would log a cancelled one as an error
-        finally:
-            self._handlers.discard(task)
-            writer.transport.abort()
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
@@ -169,5 +176,5 @@ def _rewritten(answer: bytes, rewrite: Callable[[str], str]) -> bytes:
 async def wait_until(condition: Callable[[], bool], *, within_s: float = 10.0) -> None:
     """Wait for a condition, bounded. Raises TimeoutError."""
     async with asyncio.timeout(within_s):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
+        while not condition():
             await asyncio.sleep(0.01)
