@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from models.builtin.things import Ground, ThingColour, ThingShape
 from models.builtin.truth import SceneObject, SceneTruth
 
 Pixels = NDArray[np.uint8]
-_Plane = NDArray[np.float32]
+_Plane = NDArray[np.floating[Any]]
 
 _RGB = {
     ThingColour.RED: (215, 38, 40),
@@ -66,7 +67,7 @@ class Painter:
         tile = np.roll(
             tile, (int(chance.integers(self._size[0])), int(chance.integers(self._size[1]))), axis=(0, 1)
         )
-        return np.clip(self._ground + tile, 0, 255).astype(np.uint8)
+        return np.asarray(np.clip(self._ground + tile, 0, 255), dtype=np.uint8)
 
     def _looks_of(self, number: int) -> tuple[float, float, NDArray[np.float32]]:
         if number not in self._looks:
@@ -92,7 +93,7 @@ class Painter:
         turn, shade, jitter = self._looks_of(thing.number)
         cos, sin = math.cos(turn), math.sin(turn)
         inside = np.clip(
-            0.5 - _distance(thing.shape, across * cos + down * sin, down * cos - across * sin, radius), 0, 1
+            0.5 - distance(thing.shape, across * cos + down * sin, down * cos - across * sin, radius), 0, 1
         )
         rgb = np.array(_RGB[thing.colour], np.float32) + jitter
         lit = rgb[None, None, :] * (1 - shade * (down / radius))[:, :, None]
@@ -101,7 +102,7 @@ class Painter:
         picture[top:bottom, left:right] = np.clip(mixed, 0, 255).astype(np.uint8)
 
 
-def _distance(shape: ThingShape, x: _Plane, y: _Plane, radius: float) -> _Plane:
+def distance(shape: ThingShape, x: _Plane, y: _Plane, radius: float) -> _Plane:
     """Return how far each pixel lies outside the shape's edge, in pixels; negative inside. ``y`` points down."""
     match shape:
         case ThingShape.CIRCLE:

@@ -14,6 +14,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,7 +156,7 @@ def _object_to_json(thing: SceneObject) -> dict[str, Any]:
 
 def _object_from_json(value: Mapping[str, Any]) -> SceneObject:
     path = tuple(PathKnot(int(knot["t_us"]), float(knot["x"]), float(knot["y"])) for knot in value["path"])
-    if not path or any(b.t_us <= a.t_us for a, b in zip(path, path[1:], strict=False)):
+    if not path or any(b.t_us <= a.t_us for a, b in pairwise(path)):
         raise ValueError("a path needs a knot, and its times must grow")
     leaves = value["leaves_us"]
     return SceneObject(

@@ -1,0 +1,189 @@
+"""Draws questions about a watched scene, each with its true answer, in any form of the documented list. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from models.builtin.answering import CLEAR_SHARE, Target, true_answer
+from models.builtin.things import ThingColour, ThingShape
+from models.builtin.watched import Watched
+from models.builtin.wording import SINGLE_FRAME, Asked, Tongue, Words
+from models.builtin.wording_en import ENGLISH
+from models.builtin.wording_zh import CHINESE
+from models.prompt import Turn
+
+WORDS = {Tongue.EN: ENGLISH, Tongue.ZH: CHINESE}
+
+_ABSENT = 0.22
+_FOLLOWS = 0.12
+_TRIES = 60
+_BOTH = frozenset({Asked.WHERE, Asked.THERE, Asked.WAY, Asked.APPEARED, Asked.LEFT})
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One question with its true answer; ``history`` holds what "it" refers to."""
+
+    kind: Asked
+    tongue: Tongue
+    target: Target
+    text: str
+    answer: str
+    history: tuple[Turn, ...] = ()
+
+
+def draw_question(
+    random: Random, watched: Watched, kind: Asked, tongue: Tongue, *, clear: float = CLEAR_SHARE
+) -> AskedQuestion | None:
+    """Return a question of a kind, or None where this scene gives none."""
+    words = WORDS[tongue]
+    target = _draw_target(random, watched, kind)
+    answer = true_answer(kind, target, watched, words, clear=clear)
+    if answer is None:
+        return None
+    forms = words.forms[kind]
+    if kind is Asked.HOW_MANY and target != Target():
+        slot = "{shapes}" if target.colour is None else "{colour}"
+        forms = tuple(form for form in words.some_forms if slot in form)
+    when = _when(random, watched, words.now if kind in SINGLE_FRAME else words.over)
+    text = _fill(random.choice(forms), target, words, when)
+    return AskedQuestion(kind, tongue, target, _careless(random, text), answer)
+
+
+def draw_follow_up(
+    random: Random, watched: Watched, tongue: Tongue, *, clear: float = CLEAR_SHARE
+) -> AskedQuestion | None:
+    """Return a question about "it", behind a question and answer that say what it is."""
+    words = WORDS[tongue]
+    things = watched.things() or watched.ever()
+    if not things:
+        return None
+    thing = random.choice(things)
+    whole = Target(thing.colour, thing.shape)
+    first = random.choice((Asked.COLOUR, Asked.SHAPE, Asked.WHERE, Asked.THERE))
+    about = {Asked.COLOUR: Target(shape=thing.shape), Asked.SHAPE: Target(colour=thing.colour)}.get(
+        first, whole
+    )
+    then = random.choice([kind for kind in words.follow_forms if kind is not first])
+    if len(watched.moments) < 2 and then not in SINGLE_FRAME:
+        return None
+    about_then = {Asked.COLOUR: Target(shape=thing.shape), Asked.SHAPE: Target(colour=thing.colour)}.get(
+        then, whole
+    )
+    answer_first = true_answer(first, about, watched, words, clear=clear)
+    answer_then = true_answer(then, about_then, watched, words, clear=clear)
+    if answer_first is None or answer_then is None:
+        return None
+    turn = Turn(_fill(random.choice(words.forms[first]), about, words, ""), answer_first)
+    text = _careless(random, random.choice(words.follow_forms[then]))
+    return AskedQuestion(then, tongue, about_then, text, answer_then, (turn,))
+
+
+def draw_pack(
+    random: Random, watched: Watched, count: int, *, clear: float = CLEAR_SHARE
+) -> list[AskedQuestion]:
+    """Return ``count`` questions of mixed kinds about one scene, a full description among them where it has one."""
+    found: list[AskedQuestion] = []
+    texts: set[str] = set()
+    for question in _endless(random, watched, clear):
+        if question is not None and question.text not in texts:
+            texts.add(question.text)
+            found.append(question)
+        if len(found) >= count:
+            break
+    return found
+
+
+def _endless(random: Random, watched: Watched, clear: float) -> Iterator[AskedQuestion | None]:
+    """Yield questions, None for each that came to nothing; ends after too many of those."""
+    several = len(watched.moments) > 1
+    yield draw_question(random, watched, Asked.SEE, random.choice(list(Tongue)), clear=clear)
+    if 1 < len(watched.moments) <= 8 and random.random() < 0.5:
+        yield draw_question(random, watched, Asked.EACH, random.choice(list(Tongue)), clear=clear)
+    single = sorted(SINGLE_FRAME)
+    over = sorted(set(Asked) - SINGLE_FRAME - {Asked.EACH})
+    for _ in range(_TRIES):
+        tongue = random.choice(list(Tongue))
+        if random.random() < _FOLLOWS:
+            yield draw_follow_up(random, watched, tongue, clear=clear)
+        else:
+            kinds = over if random.random() < (0.65 if several else 0.04) else single
+            yield draw_question(random, watched, random.choice(kinds), tongue, clear=clear)
+
+
+def _draw_target(random: Random, watched: Watched, kind: Asked) -> Target:
+    if kind is Asked.HOW_MANY:
+        return random.choice(
+            (
+                Target(),
+                Target(),
+                Target(colour=_colour(random, watched)),
+                Target(shape=_shape(random, watched)),
+            )
+        )
+    if kind is Asked.COLOUR:
+        return Target(shape=_shape(random, watched))
+    if kind is Asked.SHAPE:
+        return Target(colour=_colour(random, watched))
+    if kind not in _BOTH:
+        return Target()
+    things = watched.ever()
+    changed = [
+        thing for thing in things if watched.appeared(thing) is not None or watched.left(thing) is not None
+    ]
+    if kind in (Asked.APPEARED, Asked.LEFT) and changed and random.random() < 0.6:
+        things = tuple(changed)
+    if not things or random.random() < _ABSENT:
+        return Target(_colour(random, watched), _shape(random, watched))
+    thing = random.choice(things)
+    return Target(thing.colour, thing.shape)
+
+
+def _colour(random: Random, watched: Watched) -> ThingColour:
+    """Return a colour, three times in four one that is there."""
+    here = [thing.colour for thing in watched.ever()]
+    return random.choice(here) if here and random.random() < 0.75 else random.choice(list(ThingColour))
+
+
+def _shape(random: Random, watched: Watched) -> ThingShape:
+    here = [thing.shape for thing in watched.ever()]
+    return random.choice(here) if here and random.random() < 0.75 else random.choice(list(ThingShape))
+
+
+def _when(random: Random, watched: Watched, ways: tuple[str, ...]) -> str:
+    first, last = watched.moments[0], watched.moments[-1]
+    ago = 1 + (last.t_us - first.t_us) // 1_000_000
+    seconds = min((n for n in (2, 5, 10, 15, 20, 30, 60) if n >= ago), default=60)
+    slots = {
+        "{at}": last.label[1:9],
+        "{from}": first.label[1:9],
+        "{to}": last.label[1:9],
+        "{n}": str(seconds),
+    }
+    when = random.choice(ways)
+    for slot, text in slots.items():
+        when = when.replace(slot, text)
+    return when
+
+
+def _fill(form: str, target: Target, words: Words, when: str) -> str:
+    filled = form.replace("{when}", when)
+    if target.colour is not None:
+        filled = filled.replace("{colour}", words.colours[target.colour])
+    if target.shape is not None:
+        filled = filled.replace("{shape}", words.shapes[target.shape]).replace(
+            "{shapes}", words.plurals[target.shape]
+        )
+    if target.colour is not None and target.shape is not None:
+        name = words.thing(target.colour, target.shape)
+        filled = filled.replace("{thing}", name).replace("{a thing}", words.a(name))
+    return filled
+
+
+def _careless(random: Random, text: str) -> str:
+    """Return the text as people type it: now and then without its mark or its capital."""
+    if random.random() < 0.12:
+        text = text.rstrip("?.？。")
+    if random.random() < 0.12:
+        text = text[0].lower() + text[1:]
+    return text

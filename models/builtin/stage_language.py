@@ -1,0 +1,232 @@
+"""The language stages of training: packed questions about one frame, then 4, 8 and 16. Needs torch.
+
+The tower goes on learning, from answers and from its dense labels, on as many frames of a step as ``_LIVE_FRAMES``;
+the others it only sees. A step has a budget of tokens, so that all steps take about the same time.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.builtin.cells import CellLabels, cell_labels
+from models.builtin.clips import ClipBank
+from models.builtin.language import (
+    LanguageBatch,
+    answer_loss,
+    answers_right,
+    batch_of,
+    quick_arithmetic,
+    read,
+)
+from models.builtin.optimizing import Optimizers, share_of_rate
+from models.builtin.packing import PackedRow, pack
+from models.builtin.questions import AskedQuestion, draw_pack
+from models.builtin.stage_tower import CellHeads
+from models.builtin.tower import Seen, patches_of, see
+from models.builtin.windows import ClipWindow, draw_window
+from models.chat import Cells, ChatTokens, TextEncoder
+
+QUESTIONS = 11
+_LIVE_FRAMES = 40
+_CHECKED_TOGETHER = 12
+_DENSE_SHARE = 0.1
+_TOKENS_AROUND, _TOKENS_FRAME = 480, 42
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """So many steps with windows of at most so many frames."""
+
+    frames: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """What is trained, and what its text is written with."""
+
+    model: Any
+    heads: CellHeads
+    text: TextEncoder
+    tokens: ChatTokens
+
+
+class Packed(NamedTuple):
+    """One row of a step: its window, its questions, and their tokens."""
+
+    window: ClipWindow
+    questions: list[AskedQuestion]
+    row: PackedRow
+
+
+def draw_rows(
+    random: Random, bank: ClipBank, seeds: Sequence[int], pieces: Pieces, *, frames: int, rows: int
+) -> list[Packed]:
+    """Return rows of windows of ``frames`` frames, each of a clip of its own choice."""
+    found: list[Packed] = []
+    while len(found) < rows:
+        window = draw_window(random, bank.read(random.choice(seeds)), frames)
+        questions = draw_pack(random, window.watched, QUESTIONS)
+        if questions:
+            cells = [window.clip.cells] * len(window.chosen)
+            row = pack(window.parts, questions, cells, text=pieces.text, tokens=pieces.tokens)
+            found.append(Packed(window, questions, row))
+    return found
+
+
+def see_rows(
+    tower: Any, rows: Sequence[Packed], *, live: int
+) -> tuple[list[Seen], list[tuple[Seen, CellLabels]]]:
+    """Return the vision tokens of each row, and those that learn with their dense labels.
+
+    Args:
+        live: How many frames' vision tokens carry a gradient; the first rows of each size have it.
+    """
+    by_cells: dict[Cells, list[int]] = defaultdict(list)
+    for number, packed in enumerate(rows):
+        by_cells[packed.window.clip.cells].append(number)
+    seen: dict[int, Seen] = {}
+    learning: list[tuple[Seen, CellLabels]] = []
+    for cells, numbers in by_cells.items():
+        share = live * len(numbers) / len(rows)
+        lively: list[int] = []
+        still: list[int] = []
+        taken = 0
+        for number in numbers:
+            taken += len(rows[number].window.chosen)
+            (lively if taken <= share else still).append(number)
+        if lively:
+            together = _see(tower, [rows[number] for number in lively], cells)
+            learning.append((together, _labels([rows[number] for number in lively], cells)))
+            seen |= _apart(together, rows, lively)
+        if still:
+            with torch.no_grad():
+                seen |= _apart(_see(tower, [rows[number] for number in still], cells), rows, still)
+    return [seen[number] for number in range(len(rows))], learning
+
+
+def train_language(
+    pieces: Pieces,
+    optimizers: Optimizers,
+    bank: ClipBank,
+    phases: Sequence[Phase],
+    *,
+    train_seeds: Callable[[], Sequence[int]],
+    check_seeds: Sequence[int],
+    start: int,
+    tokens: int,
+    check_rows: int,
+    save: Callable[[int], None],
+) -> None:
+    """Train from step ``start`` through all phases; ``save(step)`` is called now and then, and at the end."""
+    steps = sum(phase.steps for phase in phases)
+    seeds = train_seeds()
+    tally = Tally()
+    for step in range(start, steps):
+        random = Random(f"language {step}")
+        most = _frames_at(phases, step)
+        frames = most if random.random() < 0.6 else random.randint(1, most)
+        count = max(4, tokens // (_TOKENS_AROUND + frames * _TOKENS_FRAME))
+        rows = draw_rows(random, bank, seeds, pieces, frames=frames, rows=count)
+        loss, batch, scores = _loss(pieces, rows)
+        optimizers.step(loss, share_of_rate(step, steps))
+        tally.add(rows, answers_right(batch, scores), loss.item())
+        if step % 10 == 9:
+            _log.info(
+                "language step", extra={"step": step, "frames": most, "clips": len(seeds), **tally.told()}
+            )
+            tally = Tally()
+            seeds = train_seeds()
+        if step % 50 == 49 or step == steps - 1:
+            save(step + 1)
+        if step % 100 == 99 or step == steps - 1:
+            check(pieces, bank, check_seeds, frames=most, rows=check_rows)
+
+
+def check(pieces: Pieces, bank: ClipBank, seeds: Sequence[int], *, frames: int, rows: int) -> "Tally":
+    """Measure on clips that are not trained on, always the same windows; log and return the tally."""
+    random = Random(f"check {frames}")
+    tally = Tally()
+    for first in range(0, rows, _CHECKED_TOGETHER):
+        count = min(_CHECKED_TOGETHER, rows - first)
+        some = draw_rows(random, bank, seeds, pieces, frames=frames, rows=count)
+        batch = batch_of([packed.row for packed in some])
+        with torch.no_grad():
+            seen, _ = see_rows(pieces.model.model.visual, some, live=0)
+            scores, wanted = read(pieces.model, batch, seen)
+        tally.add(some, answers_right(batch, scores), answer_loss(scores, wanted).item())
+    _log.info("checked", extra={"frames": frames, **tally.told(counts=True)})
+    return tally
+
+
+class Tally:
+    """Exact answers by kind."""
+
+    def __init__(self) -> None:
+        self.right: dict[str, int] = defaultdict(int)
+        self.asked: dict[str, int] = defaultdict(int)
+        self._losses: list[float] = []
+
+    def add(self, rows: Sequence[Packed], right: dict[tuple[int, int], bool], loss: float) -> None:
+        self._losses.append(loss)
+        for (row, group), hit in right.items():
+            kind = rows[row].questions[group - 1].kind
+            for name in (kind.value, "all"):
+                self.asked[name] += 1
+                self.right[name] += hit
+
+    def told(self, *, counts: bool = False) -> dict[str, object]:
+        """Return shares by kind, for the log."""
+        told: dict[str, object] = {"loss": round(float(np.mean(self._losses)), 4)}
+        for name, asked in sorted(self.asked.items()):
+            share = round(self.right[name] / asked, 3)
+            told[name] = f"{share} of {asked}" if counts else share
+        return told
+
+
+def _loss(pieces: Pieces, rows: Sequence[Packed]) -> tuple[Tensor, LanguageBatch, Tensor]:
+    batch = batch_of([packed.row for packed in rows])
+    with quick_arithmetic():
+        seen, learning = see_rows(pieces.model.model.visual, rows, live=_LIVE_FRAMES)
+        scores, wanted = read(pieces.model, batch, seen)
+        loss = answer_loss(scores, wanted)
+        for together, labels in learning:
+            loss = loss + _DENSE_SHARE / len(learning) * pieces.heads.loss(together, labels)
+    return loss, batch, scores
+
+
+def _frames_at(phases: Sequence[Phase], step: int) -> int:
+    for phase in phases:
+        if step < phase.steps:
+            return phase.frames
+        step -= phase.steps
+    return phases[-1].frames
+
+
+def _see(tower: Any, rows: Sequence[Packed], cells: Cells) -> Seen:
+    pixels = np.concatenate([packed.window.clip.pixels[list(packed.window.chosen)] for packed in rows])
+    return see(tower, patches_of(torch.from_numpy(pixels), cells), cells)
+
+
+def _labels(rows: Sequence[Packed], cells: Cells) -> CellLabels:
+    found = [
+        cell_labels(packed.window.clip.truth, moment.t_us, cells)
+        for packed in rows
+        for moment in packed.window.watched.moments
+    ]
+    return CellLabels(*(np.stack(column) for column in zip(*found, strict=True)))
+
+
+def _apart(together: Seen, rows: Sequence[Packed], numbers: Sequence[int]) -> dict[int, Seen]:
+    sizes = [len(rows[number].window.chosen) for number in numbers]
+    pooled = together.pooled.split(sizes)
+    deep = [layer.split(sizes) for layer in together.deep]
+    return {number: Seen(pooled[at], tuple(layer[at] for layer in deep)) for at, number in enumerate(numbers)}

@@ -1,0 +1,77 @@
+"""Draws the window of a question out of a clip, and writes it down as the service does: labels, notes, bounds. Pure."""
+
+from dataclasses import dataclass
+from random import Random
+
+from core.ids import make_frame_ref
+from models.builtin.clips import CAMERA, Clip
+from models.builtin.watched import UsedMoment, Watched
+from models.builtin.world import SECOND_US
+from models.prompt import FramePart, Part, TextPart
+
+_NOTED_AFTER_US = 2 * SECOND_US
+_NOTES, _THINNED = 0.8, 0.25
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class ClipWindow:
+    """The used frames of one question: which of the clip's, what they show, and the prompt's parts."""
+
+    clip: Clip
+    chosen: tuple[int, ...]
+    watched: Watched
+    parts: tuple[Part, ...]
+
+
+def draw_window(random: Random, clip: Clip, frames: int) -> ClipWindow:
+    """Return a window of at most ``frames`` kept frames, mostly neighbours, now and then thinned out."""
+    count = len(clip.times_us)
+    frames = min(frames, count)
+    spread = min(count, frames * random.randint(2, 3)) if random.random() < _THINNED else frames
+    first = random.randint(0, count - spread)
+    inner = sorted(random.sample(range(first + 1, first + spread - 1), frames - 2)) if frames > 2 else []
+    chosen = (first, *inner, first + spread - 1) if frames > 1 else (first,)
+    shift_us = random.randrange(_DAY_S) * SECOND_US
+    moments = [UsedMoment(clip.times_us[at] - clip.start_us, label_of(clip, at, shift_us)) for at in chosen]
+    return ClipWindow(
+        clip, chosen, Watched(clip.truth, moments), _parts(random, clip, chosen, moments, shift_us)
+    )
+
+
+def label_of(clip: Clip, at: int, shift_us: int = 0) -> str:
+    """Return a kept frame's label: with tenths where the kept frame before it lies in the same second."""
+    t_us = clip.times_us[at]
+    tenths = at > 0 and clip.times_us[at - 1] // SECOND_US == t_us // SECOND_US
+    fraction = f".{t_us % SECOND_US // 100_000}" if tenths else ""
+    return f"[{clock_text(t_us + shift_us)}{fraction}]"
+
+
+def clock_text(t_us: int) -> str:
+    """Return a time of day, HH:MM:SS."""
+    seconds = t_us // SECOND_US % _DAY_S
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def _parts(
+    random: Random, clip: Clip, chosen: tuple[int, ...], moments: list[UsedMoment], shift_us: int
+) -> tuple[Part, ...]:
+    """Return frames behind their labels, with the notes and bounds that the service writes."""
+    start_us, last_us = clip.times_us[chosen[0]] - random.randrange(2 * SECOND_US), clip.times_us[chosen[-1]]
+    now_us = last_us + random.randrange(1, 2 * SECOND_US)
+    notes = [
+        (since + _NOTED_AFTER_US, f"(Unchanged since {clock_text(since + shift_us)}.)")
+        for since, until in clip.still
+        if since < now_us - _NOTED_AFTER_US and until > start_us
+    ]
+    if random.random() >= _NOTES:
+        notes = []
+    parts: list[Part] = []
+    for at, moment in zip(chosen, moments, strict=True):
+        while notes and notes[0][0] <= clip.times_us[at]:
+            parts.append(TextPart(notes.pop(0)[1]))
+        parts.append(FramePart(moment.label, make_frame_ref(CAMERA, clip.times_us[at])))
+    parts += [TextPart(text) for _, text in notes]
+    now, start, end = (clock_text(t_us + shift_us) for t_us in (now_us, start_us, now_us))
+    parts.append(TextPart(f"(It is now {now}. The question is about {start} to {end}.)"))
+    return tuple(parts)
