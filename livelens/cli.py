@@ -12,6 +12,7 @@ from core.cameras import Transport
 from core.errors import ServiceError
 from livelens import __version__
 from livelens.client import DEFAULT_URL, Client
+from livelens.errors import AnswerFailed, ServiceRefused, WrongArgument
 
 app = typer.Typer(
     name="livelens",
@@ -156,17 +157,17 @@ def ask(
             elif kind == "answer.done":
                 print(f"\n{_footer(message)}")
             elif kind == "error":
-                raise ServiceError(message["message"])
+                raise AnswerFailed(message["message"])
 
 
 def _window(last: str | None, start: str | None, end: str | None) -> dict[str, Any] | None:
     if last is not None and (start or end):
-        raise ServiceError("give --last, or --from and --to, not both")
+        raise WrongArgument("give --last, or --from and --to, not both")
     if last is not None:
         return {"last_s": _seconds(last)}
     if start or end:
         if not (start and end):
-            raise ServiceError("--from and --to go together")
+            raise WrongArgument("--from and --to go together")
         return {"from": start, "to": end}
     return None
 
@@ -181,7 +182,7 @@ def _seconds(text: str) -> float:
     except (ValueError, KeyError):
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ServiceError(f"--last takes a length such as 30s, 5min or 1h, not {text!r}")
+        raise WrongArgument(f"--last takes a length such as 30s, 5min or 1h, not {text!r}")
     return seconds
 
 
@@ -264,7 +265,7 @@ def cameras_probe(
     with Client(url) as client:
         found = client.call("POST", "/camera-probes", {"source": source})
     if not found["ok"]:
-        raise ServiceError(f"{found['message']} ({found['code']})")
+        raise ServiceRefused(found["code"], found["message"])
     rate = f"{found['frame_rate']:.1f} fps" if found["frame_rate"] else "unknown rate"
     print(f"{found['codec']} {found['width_px']}x{found['height_px']}, {rate}")
 

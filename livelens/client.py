@@ -7,30 +7,11 @@ from typing import Any
 
 import httpx2
 
-from core.errors import ErrorKind, ServiceError
+from livelens.errors import NoService, ServiceRefused
 
 Json = dict[str, Any]  # replies of our own API; docs/api.md gives their shapes
 
 DEFAULT_URL = "http://127.0.0.1:8080"
-
-
-class NoService(ServiceError):
-    code = "no_service"
-    kind = ErrorKind.UNAVAILABLE
-
-    def __init__(self, url: str, why: str) -> None:
-        super().__init__(f"no livelens answers at {url} ({why}); start one with: livelens demo")
-
-
-class ServiceRefused(ServiceError):
-    """The service answered with an error of its own; its code is kept in ``service_code``."""
-
-    code = "service_refused"
-    kind = ErrorKind.INVALID
-
-    def __init__(self, service_code: str, why: str) -> None:
-        super().__init__(f"{why} ({service_code})")
-        self.service_code = service_code
 
 
 class Client:

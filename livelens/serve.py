@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 import tzlocal
 
 from core.clock import ServiceClock
-from core.errors import ErrorKind, ServiceError
+from core.errors import ServiceError
 from core.ids import IdSource
 from core.meter import Metric
 from featcache import MemoryPool, keep_trimmed
@@ -30,6 +30,7 @@ from ingest import parse_source
 from livelens import __version__
 from livelens.answering import Answering, answering
 from livelens.cameras import Cameras
+from livelens.errors import AddressNotFree, WrongSetting
 from livelens.first_cameras import demo_camera, named_camera, register
 from livelens.preview import Previews
 from livelens.road import RoadParts
@@ -45,16 +46,6 @@ MEASURE_EVERY_S = 2.0
 FORGET_EVERY_S = 3600.0
 DAY_US = 86_400_000_000
 PICTURE_THREADS = 2
-
-
-class AddressNotFree(ServiceError):
-    """The address to listen on is taken, or is not this machine's."""
-
-    code = "address_not_free"
-    kind = ErrorKind.CONFLICT
-
-    def __init__(self, host: str, port: int, why: str) -> None:
-        super().__init__(f"cannot listen on {host}:{port}: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +170,7 @@ def _database(data_dir: Path) -> Path:
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ServiceError(f"data_dir = {str(data_dir)!r}: {error.strerror}") from None
+        raise WrongSetting(f"data_dir = {str(data_dir)!r}: {error.strerror}") from None
     return data_dir / "livelens.db"
 
 

@@ -23,8 +23,8 @@ from pydantic_settings import (
 )
 
 import featcache
-from core.errors import ErrorKind, ServiceError
 from ingest import IngestSettings
+from livelens.errors import WrongSetting
 from livelens.logs import LogFormat
 from models import EngineSettings
 from qa import AskSettings
@@ -36,13 +36,6 @@ DEFAULT_FILE = Path("livelens.toml")
 
 # Read elsewhere or by the shell, so not settings of ours.
 _OTHER_VARIABLES = frozenset({"LIVELENS_CONFIG", "LIVELENS_SECRETS_DIR", "LIVELENS_URL"})
-
-
-class WrongSetting(ServiceError):
-    """A setting that cannot be used: key, value and what is allowed, in one line."""
-
-    code = "wrong_setting"
-    kind = ErrorKind.INVALID
 
 
 def _data_dir() -> Path:

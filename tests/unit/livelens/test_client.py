@@ -5,7 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from livelens.client import Client, NoService, ServiceRefused
+from livelens.client import Client
+from livelens.errors import NoService, ServiceRefused
 
 _STREAM = 'event: answer.started\ndata: {"id": "q"}\n\n: still here\n\nevent: answer.delta\ndata: {"text": "嗨"}\n\n'
 

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from livelens.settings import WrongSetting, load_settings
+from livelens.errors import WrongSetting
+from livelens.settings import load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,53 @@
+"""What can go wrong at the start of a service, and on the command line."""
+
+from core.errors import ErrorKind, ServiceError
+
+
+class WrongSetting(ServiceError):
+    """A setting that cannot be used: key, value and what is allowed, in one line."""
+
+    code = "wrong_setting"
+    kind = ErrorKind.INVALID
+
+
+class WrongArgument(ServiceError):
+    """Words on the command line that make no sense."""
+
+    code = "wrong_argument"
+    kind = ErrorKind.INVALID
+
+
+class AddressNotFree(ServiceError):
+    """The address to listen on is taken, or is not this machine's."""
+
+    code = "address_not_free"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self, host: str, port: int, why: str) -> None:
+        super().__init__(f"cannot listen on {host}:{port}: {why}")
+
+
+class NoService(ServiceError):
+    code = "no_service"
+    kind = ErrorKind.UNAVAILABLE
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(f"no livelens answers at {url} ({why}); start one with: livelens demo")
+
+
+class ServiceRefused(ServiceError):
+    """The service answered a command with an error of its own; its code is kept in ``service_code``."""
+
+    code = "service_refused"
+    kind = ErrorKind.INVALID
+
+    def __init__(self, service_code: str, why: str) -> None:
+        super().__init__(f"{why} ({service_code})")
+        self.service_code = service_code
+
+
+class AnswerFailed(ServiceError):
+    """An answer ended in an error instead of words."""
+
+    code = "answer_failed"
+    kind = ErrorKind.UNAVAILABLE
