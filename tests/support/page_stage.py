@@ -90,7 +90,10 @@ async def _fill(world: World, now_us: int) -> None:
         ref = make_frame_ref(GATE, t_us)
         frame = StoredFrame(ref, GATE, t_us, number, reason, motion, False, picture(t_us), 320, 180)
         await world.window.put(frame, incarnation=life)
-    ago = lambda seconds: now_us - seconds * SECOND_US  # noqa: E731
+
+    def ago(seconds: int) -> int:
+        return now_us - seconds * SECOND_US
+
     for record in (
         Gap(ago(140), ago(120), GapReason.UNREACHABLE),
         StaticSpan(ago(120), ago(60)),
@@ -128,7 +131,7 @@ async def served(world: World, port: int = 0) -> AsyncIterator[str]:
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listen("127.0.0.1", port))
         server = Server(world.app(), world.settings)
-        server.install_signal_handlers = lambda: None  # a test has its own
+        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # a test has its own
         group = await stack.enter_async_context(asyncio.TaskGroup())
         task = group.create_task(server.serve(sockets=[listener]), name="test:server")
         while not (server.started or task.done()):  # uvicorn tells nobody
