@@ -1,5 +1,6 @@
 """Where a model computes, and in which number type."""
 
+import os
 from dataclasses import dataclass
 
 _BF16_UNITS = ("avx512_bf16", "amx_bf16", "arm_bf16", "bf16")
@@ -13,19 +14,22 @@ class Hardware:
         cuda: There is a GPU that torch can use.
         cuda_bf16: It computes bf16.
         cpu_bf16: The CPU has units for bf16; without them bf16 is four times slower than fp32 (measured, AVX2).
+        cores: Processor cores this process may use.
     """
 
     cuda: bool
     cuda_bf16: bool
     cpu_bf16: bool
+    cores: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """A torch device and a torch number type, by name."""
+    """A torch device and a torch number type, by name, and the threads that compute on the CPU."""
 
     device: str
     dtype: str
+    threads: int = 1
 
 
 def look_at_hardware() -> Hardware:
@@ -38,18 +42,23 @@ def look_at_hardware() -> Hardware:
         cuda=cuda,
         cuda_bf16=cuda and torch.cuda.is_bf16_supported(including_emulation=False),
         cpu_bf16=any(units.get(name, False) for name in _BF16_UNITS),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
     )
 
 
 def choose_compute(
-    hardware: Hardware, weights_type: str, *, device: str = "auto", dtype: str = "auto"
+    hardware: Hardware, weights_type: str, *, device: str = "auto", dtype: str = "auto", threads: int = 0
 ) -> Compute:
-    """Return where and how to compute: on a GPU if there is one, in the weights' own type if it is quick there."""
+    """Return where and how to compute: on a GPU if there is one, in the weights' own type if it is quick there.
+
+    ``threads`` 0 leaves one core to cameras and clients: where all cores compute and something else wants one too,
+    the computing threads wait for one another, and a step takes ten times as long (measured on two cores).
+    """
     if device == "auto":
         device = "cuda" if hardware.cuda else "cpu"
     if dtype == "auto":
         dtype = _quick_type(hardware, weights_type, on_gpu=device.startswith("cuda"))
-    return Compute(device, dtype)
+    return Compute(device, dtype, threads or max(1, hardware.cores - 1))
 
 
 def _quick_type(hardware: Hardware, weights_type: str, *, on_gpu: bool) -> str:

@@ -39,11 +39,13 @@ class EngineSettings:
 
     Attributes:
         limits: How much at a time.
-        prefill_tokens: Prompt tokens computed in one piece; between pieces running answers go on and cancels act.
+        prefill_tokens: Prompt tokens computed in one piece at most; less where a piece would take long. Between
+            pieces running answers go on and cancels act.
         rows_bytes: Memory for the attention state of running answers; one answer always may run.
         kept_bytes: Memory for the attention state of the last windows.
         device: ``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:1``.
         dtype: ``auto`` (the weights' own type where it is quick, else fp32), ``float32``, ``bfloat16``, ``float16``.
+        cpu_threads: Threads that compute on the CPU; 0 leaves one core to cameras and clients.
         unhealthy_failures: So many failures in a row make the engine unhealthy.
         retry_after_us: So long after a failure an unhealthy engine is worth another try.
     """
@@ -54,12 +56,15 @@ class EngineSettings:
     kept_bytes: int = 1 << 30
     device: str = "auto"
     dtype: str = "auto"
+    cpu_threads: int = 0
     unhealthy_failures: int = 3
     retry_after_us: int = 10_000_000
 
     def __post_init__(self) -> None:
-        if self.prefill_tokens < 1 or self.rows_bytes < 1 or self.kept_bytes < 0:
-            raise ValueError("prefill_tokens and rows_bytes must be positive, kept_bytes not negative")
+        if self.prefill_tokens < 1 or self.rows_bytes < 1:
+            raise ValueError("prefill_tokens and rows_bytes must be positive")
+        if self.kept_bytes < 0 or self.cpu_threads < 0:
+            raise ValueError("kept_bytes and cpu_threads must not be negative")
         if self.dtype not in ("auto", "float32", "bfloat16", "float16"):
             raise ValueError(f"dtype must be auto, float32, bfloat16 or float16, not {self.dtype!r}")
         if self.unhealthy_failures < 1 or self.retry_after_us < 0:

@@ -18,10 +18,14 @@ from models.engine_work import Ask, Look
 from models.errors import DecoderUnavailable, ModelNotLoadable
 from models.health import Health
 from models.intake import Intake
+from models.pace import Pace
 from models.pictures import Prepared
 from models.schedule import Limits, Schedule
 
 logger = logging.getLogger(__name__)
+
+STEP_TARGET_US = 250_000
+"""No step should take longer: a cancel acts, and a picture or the next word comes, only between steps."""
 
 
 class Runner(Protocol):
@@ -91,6 +95,8 @@ class EngineLoop:
         self._ended = False
         self._looks: dict[int, Look] = {}
         self._asks: dict[int, Ask] = {}
+        self._piece = Pace(least=32, most=settings.prefill_tokens, target_us=STEP_TARGET_US)
+        self._batch = Pace(least=1, most=settings.limits.encode_batch, target_us=STEP_TARGET_US)
         self.schedule: Schedule[int] = Schedule(settings.limits)
         self.frames_encoded = 0
         self.failures = 0
@@ -147,7 +153,7 @@ class EngineLoop:
 
     def _round(self) -> None:
         self._take_inbox()
-        todo = self.schedule.next_round(self._clock.mono_us())
+        todo = self.schedule.next_round(self._clock.mono_us(), pictures=self._batch.size)
         if todo.idle:
             self._wait(todo.wake_us)
             return
@@ -199,7 +205,9 @@ class EngineLoop:
                 look.settle_threadsafe(DecoderUnavailable("encoding failed"))
             return
         self._health.pictures.succeeded()
-        self._meter.observe(Metric.ENCODE_SECONDS, (self._clock.mono_us() - begun_us) / 1e6)
+        took_us = self._clock.mono_us() - begun_us
+        self._batch.took(len(looks), took_us)
+        self._meter.observe(Metric.ENCODE_SECONDS, took_us / 1e6)
         self._meter.count(Metric.ENCODED, len(looks))
         self.frames_encoded += len(looks)
         for look, features in zip(looks, found, strict=True):
@@ -210,13 +218,17 @@ class EngineLoop:
         try:
             if ask.answering is None:
                 ask.answering = self._runner.open(ask.intake, ask.sampling, ask.request_id)
-                ask.cached_tokens = ask.answering.cached_tokens
+                ask.cached_tokens = ask.computed = ask.answering.cached_tokens
                 self._meter.gauge(Metric.ENGINE_RUNNING, self.schedule.running)
-            token = self._runner.prefill(ask.answering, self._settings.prefill_tokens)
+            piece = min(self._piece.size, ask.intake.rendered.tokens - ask.computed)
+            begun_us = self._clock.mono_us()
+            token = self._runner.prefill(ask.answering, piece)
         except Exception:  # noqa: BLE001 - the engine outlives whatever a step throws
             self._survive(self._health.answers, "prefill")
             self._fail([ask])
             return
+        self._piece.took(piece, self._clock.mono_us() - begun_us)
+        ask.computed += piece
         if token is None:
             return
         self._health.answers.succeeded()

@@ -79,6 +79,7 @@ class Ask:
 
     Attributes:
         answering: What the runner knows of it, once it has a place.
+        computed: Prompt tokens computed so far, those from a kept state included.
         said: Tokens of the answer so far.
     """
 
@@ -91,6 +92,7 @@ class Ask:
     text: TextStream
     answering: Any = None  # each runner has a type of its own
     cached_tokens: int = 0
+    computed: int = 0
     said: int = 0
 
     def push(self, token: int, *, ends: frozenset[int]) -> Finish | None:

@@ -100,6 +100,10 @@ def _model_runner(checkpoint: Checkpoint, settings: EngineSettings) -> Runner:
             checkpoint.name, f"the extra 'encoder' is not installed ({error.name} is missing)"
         ) from None
     compute = choose_compute(
-        look_at_hardware(), checkpoint.weights_type, device=settings.device, dtype=settings.dtype
+        look_at_hardware(),
+        checkpoint.weights_type,
+        device=settings.device,
+        dtype=settings.dtype,
+        threads=settings.cpu_threads,
     )
     return QwenVL(checkpoint, compute, kept_bytes=settings.kept_bytes)

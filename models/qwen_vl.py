@@ -83,6 +83,7 @@ class QwenVL:
         """
         checkpoint = self._checkpoint
         quiet.disable_progress_bar()
+        torch.set_num_threads(self._compute.threads)
         try:
             model, report = Qwen3VLForConditionalGeneration.from_pretrained(
                 checkpoint.folder,

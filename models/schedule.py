@@ -116,23 +116,25 @@ class Schedule(Generic[K]):
             place[:] = [q for q in place if q.key != key]
         self._pictures[:] = [p for p in self._pictures if p.key != key]
 
-    def next_round(self, now_us: int) -> Round[K]:
-        """Return what to do now. Encoded pictures are taken off; questions stay until removed."""
-        encode, wake_us = self._take_pictures(now_us)
+    def next_round(self, now_us: int, *, pictures: int | None = None) -> Round[K]:
+        """Return what to do now. Encoded pictures are taken off; questions stay until removed.
+
+        ``pictures`` bounds the encode batch further, for machines on which a full one takes long.
+        """
+        encode, wake_us = self._take_pictures(now_us, pictures or self._limits.encode_batch)
         prefill = self._pick_prefill()
         decode = tuple(question.key for question in self._decoding)
         return Round(encode, prefill, decode, wake_us)
 
-    def _take_pictures(self, now_us: int) -> tuple[tuple[K, ...], int | None]:
+    def _take_pictures(self, now_us: int, most: int) -> tuple[tuple[K, ...], int | None]:
         """Return the pictures of the oldest one's grid once they fill a batch or have waited long enough."""
         if not self._pictures:
             return (), None
         oldest = self._pictures[0]
-        same = [picture for picture in self._pictures if picture.grid == oldest.grid][
-            : self._limits.encode_batch
-        ]
+        most = min(most, self._limits.encode_batch)
+        same = [picture for picture in self._pictures if picture.grid == oldest.grid][:most]
         due_us = oldest.since_us + self._limits.encode_fill_us
-        if len(same) < self._limits.encode_batch and now_us < due_us:
+        if len(same) < most and now_us < due_us:
             return (), due_us
         taken = {picture.key for picture in same}
         self._pictures[:] = [picture for picture in self._pictures if picture.key not in taken]

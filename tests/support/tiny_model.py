@@ -317,7 +317,7 @@ async def tiny_engine(folder: Path, **changes: Any) -> AsyncIterator[tuple[Any, 
     choice = LocalModel(
         str(folder),
         frame_tokens=24,
-        settings=EngineSettings(**{"device": "cpu", "dtype": "float32"} | changes),
+        settings=EngineSettings(**{"device": "cpu", "dtype": "float32", "cpu_threads": 1} | changes),
     )
     with ThreadPoolExecutor(2) as executor:
         engine = open_engine(choice, executor=executor, clock=ServiceClock(), meter=meter, runner=runner)
@@ -332,5 +332,5 @@ async def tiny_engine(folder: Path, **changes: Any) -> AsyncIterator[tuple[Any, 
 async def eventually(condition: Callable[[], bool], *, within_s: float = 5.0) -> None:
     """Wait until a condition holds; fail if it does not within the time given."""
     async with asyncio.timeout(within_s):
-        while not condition():  # noqa: ASYNC110 - conditions of other threads have no event
+        while not condition():
             await asyncio.sleep(0.002)

@@ -31,6 +31,15 @@ def test_what_the_user_says_holds() -> None:
     assert choose_compute(GPU, "bfloat16", device="cpu", dtype="float32") == Compute("cpu", "float32")
 
 
+@pytest.mark.parametrize(("cores", "asked", "wanted"), [(1, 0, 1), (2, 0, 1), (8, 0, 7), (8, 2, 2)])
+def test_one_core_is_left_to_others_unless_the_user_says_how_many(
+    cores: int, asked: int, wanted: int
+) -> None:
+    hardware = Hardware(cuda=False, cuda_bf16=False, cpu_bf16=False, cores=cores)
+
+    assert choose_compute(hardware, "float32", threads=asked).threads == wanted
+
+
 @pytest.mark.torch
 def test_this_machine_can_be_looked_at() -> None:
     assert isinstance(look_at_hardware().cuda, bool)

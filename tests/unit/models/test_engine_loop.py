@@ -97,7 +97,7 @@ class Rig:
         self.half = EngineLoop(
             self.runner, clock=self.clock, meter=self.meter, health=health, settings=settings
         )
-        self.half._wait = lambda wake_us: None  # type: ignore[method-assign]  # an idle round ends at once
+        self.half._wait = lambda _: None  # type: ignore[method-assign]  # an idle round ends at once
         self._number = 0
 
     def ask(self, question: str = "q", *, max_tokens: int = 5, priority: int = 0) -> Ask:
@@ -236,7 +236,7 @@ async def test_a_failed_encode_says_so_to_its_pictures_only() -> None:
     rig.rounds(8)
     rig.runner.fail = {"encode"}
     looks = [rig.look(), rig.look()]
-    rig.rounds(1)
+    rig.rounds(2)
     rig.runner.fail = set()
     good = rig.look()
     rig.rounds(50)

@@ -34,6 +34,15 @@ def test_a_full_batch_goes_at_once() -> None:
     assert s.pictures == 1
 
 
+def test_a_slow_machine_takes_fewer_pictures_at_a_time() -> None:
+    s = schedule(encode_batch=8)
+    for key in "abc":
+        s.add_picture(key, GRID, now_us=0)
+
+    assert s.next_round(0, pictures=2).encode == ("a", "b")
+    assert s.next_round(0, pictures=1).encode == ("c",)
+
+
 def test_a_batch_has_one_grid_and_begins_with_the_oldest_picture() -> None:
     s = schedule(encode_batch=4, encode_fill_us=0)
     s.add_picture("a", GRID, now_us=0)
