@@ -14,7 +14,7 @@ import webbrowser
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -111,8 +111,9 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                 meter=meter,
                 clock=clock,
                 ids=ids,
+                default_zone=zone,
             ),
-            replace(settings.web, default_zone=zone.key),
+            settings.web,
             version=__version__,
         )
         await stack.enter_async_context(

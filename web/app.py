@@ -60,7 +60,7 @@ def create_app(
     )
     install(app)
     HealthRoutes(ports, stopping).add_to(app)
-    CameraRoutes(ports, settings).add_to(app)
+    CameraRoutes(ports).add_to(app)
     PictureRoutes(ports, settings, stopping).add_to(app)
     AskRoute(ports, settings, stopping).add_to(app)
     LiveRoute(ports, settings, stopping).add_to(app)

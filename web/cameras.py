@@ -22,7 +22,6 @@ from web.ports import CameraPatch, NewCamera, Ports
 from web.present import camera_view, probe_view
 from web.replies import json_reply
 from web.routes import API
-from web.settings import WebSettings
 
 logger = logging.getLogger(__name__)
 
@@ -40,9 +39,8 @@ Caller = Annotated[Principal, Depends(principal_of)]
 class CameraRoutes:
     """``/cameras`` and ``/camera-probes``."""
 
-    def __init__(self, ports: Ports, settings: WebSettings) -> None:
+    def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._settings = settings
 
     def add_to(self, app: FastAPI) -> None:
         """Put the routes into ``app``."""
@@ -83,7 +81,7 @@ class CameraRoutes:
                 id=camera_id,
                 name=form.name or camera_id,
                 source=parse_source_form(form.source, self._ports.parse_source),
-                zone=parse_zone(form.zone or self._settings.default_zone),
+                zone=parse_zone(form.zone) if form.zone else self._ports.default_zone,
                 enabled=form.enabled,
             )
         )

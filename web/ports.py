@@ -133,7 +133,7 @@ class MetricsExporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything the edges use of the rest of livelens."""
+    """Everything the edges use of the rest of livelens. ``default_zone`` is for cameras registered without one."""
 
     registry: CameraRegistry
     window: WindowReader
@@ -145,3 +145,4 @@ class Ports:
     meter: Meter
     clock: Clock
     ids: IdSource
+    default_zone: ZoneInfo = ZoneInfo("UTC")

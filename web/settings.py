@@ -1,7 +1,6 @@
 """Settings of the edges."""
 
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +10,6 @@ class WebSettings:
     Attributes:
         allowed_hosts: Names, besides this machine's loopback ones, that a Host header may carry.
         allowed_origins: Origins, besides the server's own, whose pages may act, such as ``https://a.example``.
-        default_zone: Time zone of cameras registered without one.
         max_body_bytes: Largest request body.
         body_timeout_s: How long a request body may take to arrive.
         max_message_bytes: Largest WebSocket message; told in ``session.ready``.
@@ -35,7 +33,6 @@ class WebSettings:
 
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
-    default_zone: str = "UTC"
     max_body_bytes: int = 1 << 20
     body_timeout_s: float = 15.0
     max_message_bytes: int = 2 << 20
@@ -65,9 +62,3 @@ class WebSettings:
                 f"refused_message_bytes must be at least max_message_bytes ({self.max_message_bytes}), "
                 f"got {self.refused_message_bytes}"
             )
-        try:
-            ZoneInfo(self.default_zone)
-        except (ZoneInfoNotFoundError, ValueError):
-            raise ValueError(
-                f"default_zone must be a time zone such as Europe/Berlin, got {self.default_zone!r}"
-            ) from None

@@ -17,11 +17,6 @@ def test_a_limit_of_nothing_is_refused_by_name(name: str, value: float) -> None:
         WebSettings(**{name: value})  # type: ignore[arg-type]
 
 
-def test_a_zone_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="default_zone"):
-        WebSettings(default_zone="Mars/Base")
-
-
 def test_the_refused_size_may_not_lie_below_the_allowed_one() -> None:
     with pytest.raises(ValueError, match="refused_message_bytes"):
         WebSettings(max_message_bytes=10, refused_message_bytes=9)

@@ -1,0 +1,54 @@
+import importlib
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bench.__main__ import main
+from bench.report import Figure
+from bench.rig import PartMissing
+
+
+def run(monkeypatch: pytest.MonkeyPatch, figures: list[Figure] | Exception, *words: str) -> int:
+    async def measure(*, quick: bool) -> list[Figure]:
+        if isinstance(figures, Exception):
+            raise figures
+        return figures
+
+    monkeypatch.setattr(importlib, "import_module", lambda _name: SimpleNamespace(measure=measure))
+    monkeypatch.setattr(sys, "argv", ["bench", *words])
+    return main()
+
+
+GOOD = Figure("glass.p95", 0.4, "s", (0.2, 0.5), 10)
+SLOW = Figure("glass.p95", 1.4, "s", (0.2, 1.5), 10)
+
+
+def test_met_targets_end_with_that_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, [GOOD], "glass", "--check") == 0
+    assert capsys.readouterr().out.rstrip().endswith("MET: 1 of 1 targets")
+
+
+def test_a_missed_target_fails_only_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, [SLOW], "glass") == 0
+    assert run(monkeypatch, [SLOW], "glass", "--check") == 1
+
+
+def test_an_absent_part_or_row_is_exit_code_two_in_every_form(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, PartMissing("no RTSP server"), "glass", "--check") == 2
+    assert run(monkeypatch, [], "glass") == 2
+    assert capsys.readouterr().out.rstrip().endswith("ABSENT: glass.p95")
+
+
+def test_rows_are_written_as_json_with_their_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run(monkeypatch, [GOOD], "glass", "--json", str(tmp_path / "rows.json"))
+    [row] = json.loads((tmp_path / "rows.json").read_text())
+    assert set(row) == {"name", "value", "unit", "spread", "n", "target", "met", "machine"}
+    assert (row["name"], row["met"]) == ("glass.p95", True)
+    assert "cores" in row["machine"]
