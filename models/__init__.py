@@ -14,6 +14,7 @@ from models.chat import SYSTEM_TEXT
 from models.decoder import Decoder, Delta, Finish, ModelProfile, Reads, SamplingParams, Usage
 from models.engine import Engine, EngineSettings, EngineStatistics
 from models.errors import (
+    DecoderBusy,
     DecoderRefused,
     DecoderUnavailable,
     ModelNotLoadable,
@@ -29,6 +30,7 @@ from models.schedule import Limits
 __all__ = [
     "SYSTEM_TEXT",
     "Decoder",
+    "DecoderBusy",
     "DecoderRefused",
     "DecoderUnavailable",
     "Delta",

@@ -10,8 +10,9 @@ computed next: ``schedule`` does.
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from concurrent.futures import Executor
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from core.clock import Clock
@@ -22,7 +23,7 @@ from models.checkpoint import Checkpoint
 from models.decoder import Delta, ModelProfile, SamplingParams
 from models.engine_loop import EngineHealth, EngineLoop, LoopSettings, Runner
 from models.engine_work import Ask, DeltaStream, Look
-from models.errors import DecoderUnavailable
+from models.errors import DecoderBusy, DecoderUnavailable
 from models.health import Health
 from models.intake import Intake, take_in
 from models.pictures import prepare
@@ -46,6 +47,7 @@ class EngineSettings:
         device: ``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``cuda:1``.
         dtype: ``auto`` (the weights' own type where it is quick, else fp32), ``float32``, ``bfloat16``, ``float16``.
         cpu_threads: Threads that compute on the CPU; 0 leaves one core to cameras and clients.
+        questions: Questions taken at a time, waiting ones included; more are refused at once.
         unhealthy_failures: So many failures in a row make the engine unhealthy.
         retry_after_us: So long after a failure an unhealthy engine is worth another try.
     """
@@ -57,6 +59,7 @@ class EngineSettings:
     device: str = "auto"
     dtype: str = "auto"
     cpu_threads: int = 0
+    questions: int = 256
     unhealthy_failures: int = 3
     retry_after_us: int = 10_000_000
 
@@ -67,6 +70,8 @@ class EngineSettings:
             raise ValueError("kept_bytes and cpu_threads must not be negative")
         if self.dtype not in ("auto", "float32", "bfloat16", "float16"):
             raise ValueError(f"dtype must be auto, float32, bfloat16 or float16, not {self.dtype!r}")
+        if self.questions < self.limits.answers:
+            raise ValueError("questions must be at least limits.answers")
         if self.unhealthy_failures < 1 or self.retry_after_us < 0:
             raise ValueError("unhealthy_failures must be positive, retry_after_us not negative")
 
@@ -122,6 +127,7 @@ class Engine:
         )
         self._thread: threading.Thread | None = None
         self._numbers = iter(range(1 << 62))
+        self._questions = 0
 
     @property
     def profile(self) -> ModelProfile:
@@ -191,11 +197,25 @@ class Engine:
 
         Raises:
             DecoderUnavailable: the engine failed or is stopping; retryable.
+            DecoderBusy: too many questions are under way; retryable.
             PromptTooLarge: prompt and answer do not fit the context.
             NoUsableFrames: the prompt has frames, and none of them can be read.
         """
         if not self.healthy():
             raise DecoderUnavailable("the engine failed several times in a row")
+        if self._questions >= self._settings.questions:
+            raise DecoderBusy(self._questions)
+        self._questions += 1
+        try:
+            async with aclosing(self._answer(prompt, request_id, sampling, priority)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        finally:
+            self._questions -= 1
+
+    async def _answer(
+        self, prompt: Prompt, request_id: RequestId, sampling: SamplingParams, priority: int
+    ) -> AsyncGenerator[Delta]:
         loop = asyncio.get_running_loop()
         intake = await loop.run_in_executor(self._executor, self._take_in, prompt, sampling.max_tokens)
         if intake.refused:

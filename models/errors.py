@@ -23,6 +23,16 @@ class DecoderUnavailable(ServiceError):
         super().__init__(f"the decoder does not answer: {why}")
 
 
+class DecoderBusy(ServiceError):
+    code = "decoder_busy"
+    kind = ErrorKind.OVERLOADED
+    retryable = True
+
+    def __init__(self, questions: int) -> None:
+        super().__init__(f"the decoder has {questions} questions under way and takes no more for now")
+        self.questions = questions
+
+
 class DecoderRefused(ServiceError):
     code = "decoder_refused"
     kind = ErrorKind.UNAVAILABLE

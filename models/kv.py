@@ -33,6 +33,7 @@ class KvRows:
         self._rows, self._capacity = 0, 0
         self._slots: list[int] = []  # slot of each row in use; rows in use are 0 .. len - 1
         self._used: dict[int, int] = {}  # tokens in use of each slot
+        self._room: dict[int, int] = {}  # tokens each slot may come to use
         self._next_slot = 0
 
     @property
@@ -56,6 +57,7 @@ class KvRows:
         self._next_slot += 1
         self._slots.append(slot)
         self._used[slot] = state_tokens
+        self._room[slot] = tokens
         if state is not None:
             for layer, (keys, values) in enumerate(state.layers):
                 self._keys[layer][row, :, :state_tokens] = keys[:, :state_tokens]
@@ -69,7 +71,7 @@ class KvRows:
             self._copy_row(last, row, self._used[self._slots[last]])
             self._slots[row] = self._slots[last]
         self._slots.pop()
-        del self._used[slot]
+        del self._used[slot], self._room[slot]
         if not self._slots:
             self.clear()
 
@@ -79,6 +81,7 @@ class KvRows:
         self._rows, self._capacity = 0, 0
         self._slots.clear()
         self._used.clear()
+        self._room.clear()
 
     def copy(self, slot: int, tokens: int) -> KvState:
         """Return a copy of a slot's first tokens."""
@@ -132,7 +135,9 @@ class KvRows:
         if rows <= self._rows and tokens <= self._capacity:
             return
         rows = max(self._rows, 1 << (rows - 1).bit_length())
-        capacity = max(self._capacity, -(-tokens // GRANULE_TOKENS) * GRANULE_TOKENS)
+        # The longest row may have ended long ago: what is copied anyway is cut to what is needed now.
+        needed = max(tokens, *self._room.values(), 1)
+        capacity = -(-needed // GRANULE_TOKENS) * GRANULE_TOKENS
         layers, heads, dim = self._shape
         used_rows, used_tokens = len(self._slots), max(self._used.values(), default=0)
         for blocks in (self._keys, self._values):

@@ -49,7 +49,10 @@ def shared_run(kept: Rendered, kept_tokens: int, wanted: Rendered) -> int:
 
 
 class KeptPrefixes(Generic[T]):
-    """Computed states of the last windows, the least recently used leaves first, bounded in bytes."""
+    """Computed states of the last windows, the least recently used leaves first, bounded in bytes and number."""
+
+    MOST = 128
+    """Every question is compared with each of them."""
 
     def __init__(self, budget_bytes: int) -> None:
         self._budget_bytes = budget_bytes
@@ -96,7 +99,7 @@ class KeptPrefixes(Generic[T]):
             self._drop(number)
         self._kept[next(self._numbers)] = kept
         self._size_bytes += kept.size_bytes
-        while self._size_bytes > self._budget_bytes:
+        while self._size_bytes > self._budget_bytes or len(self._kept) > self.MOST:
             self._drop(next(iter(self._kept)))
 
     def clear(self) -> None:

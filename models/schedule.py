@@ -158,5 +158,6 @@ class Schedule(Generic[K]):
         if len(under_way) >= places:
             return False
         longest = max((q.tokens for q in under_way), default=0)
-        room = (len(under_way) + 1) * max(longest, question.tokens)
+        rows = 1 << len(under_way).bit_length()  # memory for rows grows by doubling
+        room = rows * max(longest, question.tokens)
         return not under_way or room <= self._limits.row_tokens

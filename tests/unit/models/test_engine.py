@@ -12,7 +12,7 @@ from core.ids import CameraId, RequestId, make_frame_ref
 from core.meter import Metric, NullMeter
 from models.decoder import Delta, Finish, SamplingParams
 from models.engine import Engine, EngineSettings
-from models.errors import DecoderUnavailable, ModelNotLoadable, NoUsableFrames, PromptTooLarge
+from models.errors import DecoderBusy, DecoderUnavailable, ModelNotLoadable, NoUsableFrames, PromptTooLarge
 from models.prompt import FramePart, Prompt
 from models.schedule import Limits
 from tests.support.tiny_model import (
@@ -192,6 +192,24 @@ async def test_two_hundred_cancelled_questions_leave_nothing_behind(tiny_model_f
         assert (await ask(engine, prompt_of(features)))[-1].finish is Finish.LENGTH
 
 
+async def test_more_questions_than_it_takes_are_refused_at_once_and_places_come_back(
+    tiny_model_folder: Path,
+) -> None:
+    limits = Limits(answers=2, live_places=0)
+    async with tiny_engine(tiny_model_folder, limits=limits, questions=3) as (engine, spy, _):
+        spy.gate.clear()
+        asked = [asyncio.create_task(ask(engine, prompt_of([]), 2)) for _ in range(3)]
+        await eventually(lambda: engine._questions == 3)
+        with pytest.raises(DecoderBusy):
+            await ask(engine, prompt_of([]))
+        asked[2].cancel()
+        await asyncio.wait({asked[2]})
+        spy.gate.set()
+        await asyncio.gather(*asked[:2])
+        assert (await ask(engine, prompt_of([]), 2))[-1].finish is not None
+        assert engine._questions == 0
+
+
 async def test_a_cancel_frees_the_place_between_two_steps(tiny_model_folder: Path) -> None:
     async with tiny_engine(tiny_model_folder) as (engine, spy, _):
         stream = engine.generate(prompt_of([]), request_id=RequestId("r"), sampling=SamplingParams(5_000))
@@ -249,7 +267,9 @@ async def test_repeated_failures_make_it_unhealthy_until_it_works_again(tiny_mod
 async def test_a_picture_nobody_waits_for_any_more_is_not_encoded(tiny_model_folder: Path) -> None:
     limits = Limits(encode_fill_us=30_000_000)
     async with tiny_engine(tiny_model_folder, limits=limits) as (engine, _, _m):
-        await engine.encode(NoisePicture(0))  # the first one tells how quick this machine is, and waits for none
+        await engine.encode(
+            NoisePicture(0)
+        )  # the first one tells how quick this machine is, and waits for none
         task = asyncio.create_task(engine.encode(NoisePicture(1)))
         await eventually(lambda: engine.statistics().pictures == 1)
         task.cancel()
@@ -339,6 +359,8 @@ async def test_the_event_loop_stays_free_while_the_engine_works(tiny_model_folde
         {"rows_bytes": 0},
         {"dtype": "int8"},
         {"unhealthy_failures": 0},
+        {"questions": 15},
+        {"cpu_threads": -1},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:

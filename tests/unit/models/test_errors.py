@@ -1,7 +1,14 @@
 import pytest
 
 from core.errors import ErrorKind, ServiceError
-from models.errors import DecoderRefused, DecoderUnavailable, ModelNotLoadable, NoUsableFrames, PromptTooLarge
+from models.errors import (
+    DecoderBusy,
+    DecoderRefused,
+    DecoderUnavailable,
+    ModelNotLoadable,
+    NoUsableFrames,
+    PromptTooLarge,
+)
 
 
 @pytest.mark.parametrize(
@@ -9,6 +16,7 @@ from models.errors import DecoderRefused, DecoderUnavailable, ModelNotLoadable, 
     [
         (ModelNotLoadable("m", "why"), "model_not_loadable", ErrorKind.INVALID, False),
         (DecoderUnavailable("why"), "decoder_unavailable", ErrorKind.UNAVAILABLE, True),
+        (DecoderBusy(9), "decoder_busy", ErrorKind.OVERLOADED, True),
         (DecoderRefused(400, "why"), "decoder_refused", ErrorKind.UNAVAILABLE, False),
         (PromptTooLarge(9, 8), "prompt_too_large", ErrorKind.TOO_LARGE, False),
         (NoUsableFrames(2, "why"), "no_usable_frames", ErrorKind.UNAVAILABLE, False),

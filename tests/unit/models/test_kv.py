@@ -110,6 +110,19 @@ def test_blocks_grow_by_granules_and_keep_what_they_hold() -> None:
         kv.close(slot)
 
 
+def test_room_for_a_long_row_that_has_ended_goes_when_rows_are_added() -> None:
+    kv = rows()
+    long, short = kv.open(10 * GRANULE_TOKENS), kv.open(10)
+    fill(kv, short, [4, 5])
+    kv.close(long)
+    others = [kv.open(10), kv.open(10)]
+
+    assert kv.size_bytes == 4 * GRANULE_TOKENS * kv.token_bytes
+    assert held(kv, short, 2) == [4, 5]
+    for slot in (short, *others):
+        kv.close(slot)
+
+
 def test_a_kept_state_is_a_copy_and_begins_another_row() -> None:
     kv = rows()
     slot = kv.open(10)

@@ -113,6 +113,15 @@ def test_the_least_recently_used_leaves_when_the_budget_is_full() -> None:
     assert prefixes.size_bytes == 20
 
 
+def test_no_more_are_kept_than_can_be_compared_quickly() -> None:
+    prefixes: KeptPrefixes[str] = KeptPrefixes(10**9)
+    for n in range(KeptPrefixes.MOST + 10):
+        keep(prefixes, row(chr(65 + n) * 3), 3, str(n))
+
+    assert len(prefixes) == KeptPrefixes.MOST
+    assert prefixes.size_bytes == 10 * KeptPrefixes.MOST
+
+
 def test_what_is_kept_already_or_does_not_fit_is_not_wanted() -> None:
     prefixes: KeptPrefixes[str] = KeptPrefixes(25)
     keep(prefixes, row("abc"), 3, "abc")
