@@ -145,4 +145,4 @@ class Ports:
     meter: Meter
     clock: Clock
     ids: IdSource
-    default_zone: ZoneInfo = ZoneInfo("UTC")
+    default_zone: ZoneInfo

@@ -358,6 +358,7 @@ class World:
             meter=self.meter,
             clock=self.clock,
             ids=IdSource(),
+            default_zone=ZoneInfo("UTC"),
         )
 
     def app(self) -> FastAPI:
