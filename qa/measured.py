@@ -25,6 +25,7 @@ MOST_SENTENCES = 8
 MOST_LISTED = 3
 LIVE_US = 3_000_000
 QUIET_US = 5_000_000
+SOON_US = 300_000
 
 _WORDS: dict[Language, Words] = {Language.EN: EnglishWords(), Language.ZH: ChineseWords()}
 
@@ -111,7 +112,7 @@ class _Account:
         return sorted(items, key=_start_of)
 
     def _shown(self, items: Sequence[_Item]) -> Sequence[_Item]:
-        return items if len(items) <= MOST_SENTENCES - 2 else items[-(MOST_SENTENCES - 3) :]
+        return items if len(items) < MOST_SENTENCES else items[-(MOST_SENTENCES - 2) :]
 
     def _left_out(self) -> tuple[str, ...]:
         items = self._items()
@@ -224,8 +225,13 @@ class _Account:
         return gap_text(gap.span, gap.reason, evidence.zone, now_us=evidence.now_us, language=self._language)
 
     def _ends(self, start_us: int, end_us: int) -> tuple[FrameInfo, FrameInfo]:
-        """Return the first frame at or after an arrival, and the last one at or before a departure."""
-        start, end = self._first_from(start_us), self._last_until(end_us)
+        """Return the first frame at or after an arrival, and the one that shows a departure.
+
+        That is the first frame without the thing, where there is one soon after; else the last one before.
+        """
+        start, end = self._first_from(start_us), self._first_from(end_us)
+        if not 0 <= end.t_us - end_us <= SOON_US:
+            end = self._last_until(end_us)
         return start, max(start, end, key=_time)
 
     def _first_from(self, t_us: int) -> FrameInfo:

@@ -12,6 +12,7 @@ MIN_SPEED = 2.0  # pixels of the plane per second
 MIN_WAY = 0.12
 MAX_POINTS = 16
 LATE_US = 800_000
+SOON_US = 250_000
 LIES_US = 400_000
 LEFT_SHARE = 0.6
 
@@ -37,6 +38,7 @@ class Trail:
         self.reach = first.box
         self.confirmed = False
         self.number = 0
+        self._missed_us: int | None = None
         self.colours = ColourVote()
         self._largest = first.area
         self._early = [first]
@@ -55,12 +57,25 @@ class Trail:
                 self.velocity[1] + ((y1 - y0) / seconds - self.velocity[1]) * weight,
             )
         self.last = sighting
+        self._missed_us = None
         self._largest = max(self._largest, sighting.area)
         self.reach = self.reach.union(sighting.box)
         self._remember(sighting)
         if sighting.moving:
             self.last_moving = sighting
             self.moving_frames += 1
+
+    def miss(self, t_us: int) -> None:
+        """Note a frame in which it is not seen."""
+        if self._missed_us is None:
+            self._missed_us = t_us
+
+    @property
+    def gone_us(self) -> int:
+        """When it went: the first frame without it, or where frames are far apart, soon after the last with it."""
+        if self._missed_us is None:
+            return self.last.t_us
+        return min(self._missed_us, self.last.t_us + SOON_US)
 
     def predicted(self, t_us: int) -> Box:
         """Return where the thing should be by now."""

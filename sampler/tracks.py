@@ -37,7 +37,7 @@ class TrackKeeper:
 
     A track starts at a piece that moves and is believed once it has moved in three frames over 0.3 s and has
     got somewhere, or has moved in place for a second. It follows the moving piece where one splits; what is
-    left lying behind belongs to nobody. It ends where it was last seen, when not seen for a second.
+    left lying behind belongs to nobody. It ends at the first frame without it, once it has not been seen for a second.
     """
 
     def __init__(self) -> None:
@@ -63,6 +63,8 @@ class TrackKeeper:
             sighting = self._sight(trail, scene, claims, seen)
             if sighting is not None:
                 trail.see(sighting)
+            else:
+                trail.miss(scene.t_us)
         self._begin(scene, seen)
         return self._fold_fragments(scene.t_us) + self._report(scene.t_us, believe)
 
@@ -76,7 +78,7 @@ class TrackKeeper:
         self._trails = [trail for trail in self._trails if trail.confirmed]
 
     def finish(self) -> tuple[ObjectTrack, ...]:
-        """End everything where it was last seen."""
+        """End everything: what is seen now, now."""
         return self._close(list(self._trails), still=False)
 
     # ------------------------------------------------------------ which piece belongs to whom
@@ -159,7 +161,7 @@ class TrackKeeper:
             self._trails.remove(trail)
             if trail.confirmed:
                 self._reported.pop(trail.number, None)
-                end_us = trail.last_moving.t_us if still else trail.last.t_us
+                end_us = trail.last_moving.t_us if still else trail.gone_us
                 gone = still or trail.last.t_us < self._now_us
                 ended.append(trail.record(open_=False, end_us=end_us, gone=gone))
         return tuple(ended)

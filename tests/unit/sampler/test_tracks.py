@@ -37,7 +37,7 @@ def test_a_thing_that_crosses_is_one_track_from_its_first_sight() -> None:
     (track,) = records.values()
     assert not track.open
     assert (track.entered, track.left) == (Side.LEFT, Side.RIGHT)
-    assert (track.start_us, track.end_us) == (0, 2_500_000)
+    assert (track.start_us, track.end_us) == (0, 2_600_000)  # the first frame without it
 
 
 def test_a_track_is_reported_while_it_lasts_at_least_every_second() -> None:
