@@ -5,7 +5,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.clock import Clock
@@ -136,7 +136,7 @@ class EngineLoop:
         try:
             self._runner.load()
             rows = max(1, self._settings.rows_bytes // self._runner.token_bytes)
-            self.schedule = Schedule(replace(self._settings.limits, row_tokens=rows))
+            self.schedule = Schedule(self._settings.limits, row_tokens=rows)
         except ServiceError as error:
             self._tell(ready, error)
             self._end("the model could not be loaded")

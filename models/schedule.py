@@ -20,17 +20,15 @@ class Limits:
         encode_fill_us: The oldest picture waits no longer than this for others.
         answers: Answers computed at a time.
         live_places: Places among ``answers`` that only live questions (priority 0 or less) may take.
-        row_tokens: Room for attention state, in tokens: answers × the longest of them.
     """
 
     encode_batch: int = 8
     encode_fill_us: int = 20_000
     answers: int = 16
     live_places: int = 4
-    row_tokens: int = 262_144
 
     def __post_init__(self) -> None:
-        if self.encode_batch < 1 or self.answers < 1 or self.row_tokens < 1 or self.encode_fill_us < 0:
+        if self.encode_batch < 1 or self.answers < 1 or self.encode_fill_us < 0:
             raise ValueError(f"limits must be positive: {self}")
         if not 0 <= self.live_places < self.answers:
             raise ValueError(f"live_places must leave room for others: {self.live_places} of {self.answers}")
@@ -72,8 +70,10 @@ class _Question(Generic[K]):
 class Schedule(Generic[K]):
     """Knows what waits and what runs. A key names a picture or a question; the caller does the work."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, row_tokens: int = 1 << 40) -> None:
+        """``row_tokens`` is the room for attention state: rows times the longest of them."""
         self._limits = limits
+        self._row_tokens = row_tokens
         self._pictures: list[_Picture[K]] = []
         self._waiting: list[_Question[K]] = []
         self._prefilling: list[_Question[K]] = []
@@ -160,4 +160,4 @@ class Schedule(Generic[K]):
         longest = max((q.tokens for q in under_way), default=0)
         rows = 1 << len(under_way).bit_length()  # memory for rows grows by doubling
         room = rows * max(longest, question.tokens)
-        return not under_way or room <= self._limits.row_tokens
+        return not under_way or room <= self._row_tokens

@@ -7,8 +7,8 @@ from models.schedule import Limits, Round, Schedule
 GRID = (1, 6, 8)
 
 
-def schedule(**limits: int) -> Schedule[str]:
-    return Schedule(Limits(**limits))
+def schedule(*, row_tokens: int = 10**9, **limits: int) -> Schedule[str]:
+    return Schedule(Limits(**limits), row_tokens=row_tokens)
 
 
 def test_nothing_to_do_is_idle_without_a_date() -> None:
@@ -144,7 +144,7 @@ def test_removing_works_in_every_place_and_for_strangers() -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [{"answers": 0}, {"encode_batch": 0}, {"live_places": 16}, {"encode_fill_us": -1}, {"row_tokens": 0}],
+    [{"answers": 0}, {"encode_batch": 0}, {"live_places": 16}, {"encode_fill_us": -1}],
 )
 def test_limits_that_make_no_sense_are_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ValueError):
