@@ -18,6 +18,7 @@ from core.ids import CameraId
 from core.records import Record, StaticSpan
 from models.builtin.architecture import PICTURES
 from models.builtin.scenes import draw, frame_times, kind_of, scene_truth, through_h264
+from models.builtin.seeds import for_training
 from models.builtin.truth import SceneTruth, truth_from_json
 from models.builtin.world import SECOND_US
 from models.chat import Cells
@@ -65,8 +66,11 @@ class Clip:
 
 
 def record_clip(seed: int, sampler: LooksAtFrames) -> Clip:
-    """Return what ``sampler``, which must be new, keeps of the scene of a seed. Takes about a second."""
-    random = Random(f"clip {seed}")
+    """Return what ``sampler``, which must be new, keeps of the scene of a seed. Takes about a second.
+
+    Raises SeedRefused for a scene of the bench.
+    """
+    random = Random(f"clip {for_training(seed)}")
     kind = kind_of(seed)
     part = 1 if random.random() < 1 / 6 else 2
     kind = kind_of(seed, size=(kind.width_px // part, kind.height_px // part))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from models.builtin.architecture import PICTURES
 from models.builtin.cells import CellLabels, cell_labels
 from models.builtin.scenes import draw, kind_of, scene_truth, through_h264
+from models.builtin.seeds import for_training
 from models.builtin.things import PICTURE_SIZES
 from models.chat import Cells
 from models.pictures import fit_cells
@@ -31,7 +32,7 @@ def frame_batch(seed: int, frames: int) -> FrameBatch:
     pixels: list[NDArray[np.uint8]] = []
     labels: list[CellLabels] = []
     cells = fit_cells(width, height, PICTURES)
-    scene = seed * 1_000
+    scene = for_training(seed * 1_000)
     while len(pixels) < frames:
         scene += 1
         part = 1 if scene % 6 == 0 else _HALF

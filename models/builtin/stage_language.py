@@ -145,7 +145,7 @@ def train_language(
             )
             tally = Tally()
             seeds = train_seeds()
-        if step % 50 == 49 or step == steps - 1:
+        if step % 20 == 19 or step == steps - 1:
             save(step + 1)
         if step % 100 == 99 or step == steps - 1:
             check(pieces, bank, check_seeds, frames=most, rows=check_rows)

@@ -16,6 +16,7 @@ from models.builtin.architecture import TEXT_WIDTH
 from models.builtin.cells import IGNORED, CellLabels
 from models.builtin.frames import FrameBatch, frame_batch
 from models.builtin.optimizing import Optimizers, share_of_rate
+from models.builtin.seeds import TOWER_FRAMES
 from models.builtin.tower import Seen, patches_of, see
 
 _CLASSES = {"colour": 7, "shape": 5, "zone": 10, "centre": 2}
@@ -63,7 +64,7 @@ def train_tower(
 ) -> None:
     """Train from step ``start`` to ``steps``; ``save(step)`` is called now and then, and at the end."""
     for step in range(start, steps):
-        batch = frame_batch(1_000_000 + step, frames)
+        batch = frame_batch(TOWER_FRAMES // 1_000 + step, frames)
         loss, seen = tower_step(tower, heads, batch)
         optimizers.step(loss, share_of_rate(step, steps))
         if step % 20 == 0 or step == steps - 1:

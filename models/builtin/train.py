@@ -23,14 +23,12 @@ from models.builtin.clips import ClipBank, record_clip
 from models.builtin.export import export
 from models.builtin.keeping import StateFile
 from models.builtin.optimizing import Optimizers
+from models.builtin.seeds import CHECKING_CLIPS, TRAINING_CLIPS
 from models.builtin.stage_language import Phase, Pieces, check, train_language
 from models.builtin.stage_tower import CellHeads, train_tower
 from models.builtin.vocabulary import build_tokenizer, special_ids
 from models.text import ChatText
 from sampler import Sampler
-
-TRAINING_CLIPS, CHECKING_CLIPS = 10_000_000, 20_000_000
-"""First seeds of the clips that are trained on, and of those that are only checked with."""
 
 CHECKING_COUNT = 60
 

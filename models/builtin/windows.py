@@ -56,13 +56,20 @@ def clock_text(t_us: int) -> str:
 def _parts(
     random: Random, clip: Clip, chosen: tuple[int, ...], moments: list[UsedMoment], shift_us: int
 ) -> tuple[Part, ...]:
-    """Return frames behind their labels, with the notes and bounds that the service writes."""
-    start_us, last_us = clip.times_us[chosen[0]] - random.randrange(2 * SECOND_US), clip.times_us[chosen[-1]]
-    now_us = last_us + random.randrange(1, 2 * SECOND_US)
+    """Return frames behind their labels, with the notes and bounds that the service writes.
+
+    A question that names no span is about everything since its first frame; others begin and end between frames, now
+    or in the past.
+    """
+    first_us, last_us = clip.times_us[chosen[0]], clip.times_us[chosen[-1]]
+    names_span = random.random() < 0.5
+    start_us = first_us - random.randrange(2 * SECOND_US) if names_span else first_us
+    end_us = last_us + random.randrange(1, 2 * SECOND_US)
+    now_us = end_us + random.randrange(600 * SECOND_US) if names_span and random.random() < 0.5 else end_us
     notes = [
         (since + _NOTED_AFTER_US, f"(Unchanged since {clock_text(since + shift_us)}.)")
         for since, until in clip.still
-        if since < now_us - _NOTED_AFTER_US and until > start_us
+        if since < end_us and until > start_us and since + _NOTED_AFTER_US <= now_us
     ]
     if random.random() >= _NOTES:
         notes = []
@@ -72,6 +79,6 @@ def _parts(
             parts.append(TextPart(notes.pop(0)[1]))
         parts.append(FramePart(moment.label, make_frame_ref(CAMERA, clip.times_us[at])))
     parts += [TextPart(text) for _, text in notes]
-    now, start, end = (clock_text(t_us + shift_us) for t_us in (now_us, start_us, now_us))
+    now, start, end = (clock_text(t_us + shift_us) for t_us in (now_us, start_us, end_us))
     parts.append(TextPart(f"(It is now {now}. The question is about {start} to {end}.)"))
     return tuple(parts)
