@@ -51,5 +51,5 @@ def set_up_logging(level: str, form: LogFormat) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for chatty in ("libav", "httpx2", "httpcore2", "alembic", "aiosqlite", "websockets"):
+    for chatty in ("uvicorn.error", "libav", "httpx2", "httpcore2", "alembic", "aiosqlite", "websockets"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
