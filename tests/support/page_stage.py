@@ -72,28 +72,37 @@ async def staged(world: World | None = None) -> AsyncIterator[Stage]:
         message="the camera refused name or password",
     )
     world.registry.set_status(SHED, CameraStatus(refused, (), 0.0, None, "measured"))
-    async with served(world) as address, _moving(world):
+    async with served(world) as address, _moving(world, now_us):
         yield Stage(world, address, now_us)
+
+
+async def _keep(world: World, t_us: int, reason: KeepReason, motion: float) -> None:
+    frame = StoredFrame(
+        make_frame_ref(GATE, t_us),
+        GATE,
+        t_us,
+        t_us // SECOND_US,
+        reason,
+        motion,
+        False,
+        picture(t_us),
+        320,
+        180,
+    )
+    await world.window.put(frame, incarnation=world.registry.get(GATE).incarnation)
 
 
 async def _fill(world: World, now_us: int) -> None:
     """A sample a second, moving in the newest minute's first half; before it a gap of 20 s and rest."""
-    life = world.registry.get(GATE).incarnation
-    for number in range(PAST_S):
-        t_us = now_us - (PAST_S - number) * SECOND_US
-        ago_s = PAST_S - number
-        if 120 < ago_s <= 140:
-            continue
-        moving = 30 <= ago_s < 60
-        reason = KeepReason.MOTION if moving else KeepReason.HEARTBEAT
-        motion = 0.06 if moving else 0.0
-        ref = make_frame_ref(GATE, t_us)
-        frame = StoredFrame(ref, GATE, t_us, number, reason, motion, False, picture(t_us), 320, 180)
-        await world.window.put(frame, incarnation=life)
 
     def ago(seconds: int) -> int:
         return now_us - seconds * SECOND_US
 
+    for seconds in range(PAST_S, 0, -1):
+        if not 120 < seconds <= 140:
+            moving = 30 <= seconds < 60
+            reason = KeepReason.MOTION if moving else KeepReason.HEARTBEAT
+            await _keep(world, ago(seconds), reason, 0.06 if moving else 0.0)
     for record in (
         Gap(ago(140), ago(120), GapReason.UNREACHABLE),
         StaticSpan(ago(120), ago(60)),
@@ -102,17 +111,20 @@ async def _fill(world: World, now_us: int) -> None:
             1, ago(60), ago(30), False, Side.LEFT, Side.RIGHT, Direction.RIGHT, 0.04, Colour.WHITE, ()
         ),
     ):
-        await world.window.put_record(GATE, record, incarnation=life)
+        await world.window.put_record(GATE, record, incarnation=world.registry.get(GATE).incarnation)
 
 
 @asynccontextmanager
-async def _moving(world: World) -> AsyncIterator[None]:
-    """Change the live picture's colour five times a second."""
+async def _moving(world: World, next_us: int) -> AsyncIterator[None]:
+    """Change the live picture's colour five times a second, and keep a sample every second from ``next_us`` on."""
 
     async def move() -> None:
-        number = 0
+        due_us, number = next_us, 0
         while True:
             world.preview.picture = picture(number * SECOND_US)
+            while due_us <= world.clock.now_us():
+                await _keep(world, due_us, KeepReason.HEARTBEAT, 0.0)
+                due_us += SECOND_US
             number += 1
             await asyncio.sleep(0.2)
 

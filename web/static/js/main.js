@@ -5,7 +5,7 @@ import { Api } from "./api.js";
 import { HTML_LANG, chooseLanguage, speaker, translate } from "./i18n.js";
 import { TimelineKeeper } from "./keeper.js";
 import { Live } from "./live.js";
-import { INITIAL, RANGES_S, reduce } from "./state.js";
+import { INITIAL, RANGES_S, focusedCamera, reduce } from "./state.js";
 import { createStore } from "./store.js";
 import { ServerClock } from "./time.js";
 import { Banner } from "./elements/banner.js";
@@ -128,6 +128,7 @@ function mirrorAddress() {
     if (!state.focus) return;
     const hash = state.pin ? `#${state.pin.camera}/${state.pin.t_us}` : `#${state.focus}`;
     if (location.hash !== hash) history.replaceState(null, "", hash);
+    document.title = `${focusedCamera(state)?.name || state.focus} · livelens`;
   };
 }
 

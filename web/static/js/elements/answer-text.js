@@ -34,8 +34,9 @@ export class AnswerText {
   /** @param {Piece} piece @param {import("../state.js").Turn} turn @param {import("../i18n.js").Say} say */
   #make(piece, turn, say) {
     if (piece.kind === "text") return document.createTextNode(piece.text);
+    const why = say("turn.unverified");
     if (piece.kind === "unverified")
-      return h("span.unverified", { title: say("turn.unverified") }, piece.text);
+      return h("span.unverified", { title: why, "aria-description": why }, piece.text);
     const moment = { camera: turn.camera ?? "", t_us: piece.t_us };
     const link = h(
       "a.moment",

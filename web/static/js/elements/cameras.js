@@ -26,7 +26,10 @@ export class Cameras extends Part {
       ),
     );
     setInterval(() => this.#refreshPictures(), PICTURE_EVERY_MS);
-    setInterval(() => this.render(this.app.store.get(), {}), 5000); // ages grow by themselves
+    setInterval(() => {
+      const state = this.app.store.get();
+      this.render(state, { focus: state.focus }); // ages grow by themselves
+    }, 5000);
   }
 
   /** @param {State} state @param {Partial<State>} before */
@@ -46,6 +49,9 @@ export class Cameras extends Part {
       (camera) => this.#card(camera.id),
       (card, camera) => this.#update(card, camera, state),
     );
+    if (state.focus !== before.focus) {
+      this.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
   }
 
   /** @param {string} id */

@@ -7,6 +7,7 @@ import { isRunning } from "../state.js";
 /** @typedef {import("../state.js").State} State */
 
 const AT_END_PX = 48;
+const WORDS_CLEAR_PX = 12;
 
 export class Chat extends Part {
   #following = true;
@@ -88,9 +89,14 @@ export class Chat extends Part {
     if (!this.#following || !last) return;
     if (last.dataset.phase === "asked" || last.dataset.phase === "answering") scroller.scrollTop = end_px;
     else {
-      const start_px =
-        scroller.scrollTop + last.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
-      scroller.scrollTop = Math.max(scroller.scrollTop, Math.min(end_px, start_px));
+      const view = scroller.getBoundingClientRect();
+      const words = last.querySelector(".words")?.getBoundingClientRect();
+      const turnStarts_px = scroller.scrollTop + last.getBoundingClientRect().top - view.top;
+      const wordsEnd_px = words ? scroller.scrollTop + words.bottom - view.bottom + WORDS_CLEAR_PX : 0;
+      scroller.scrollTop = Math.max(
+        scroller.scrollTop,
+        Math.min(end_px, Math.max(turnStarts_px, wordsEnd_px)),
+      );
     }
     this.#scrolled();
   }

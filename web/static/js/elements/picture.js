@@ -79,7 +79,8 @@ export class Picture extends Part {
     this.style.setProperty("--shape", width_px && height_px ? `${width_px} / ${height_px}` : "16 / 9");
     const online = camera.state.state === "online";
     const watching = online && !state.pin && !document.hidden;
-    if (before.link && before.link.status !== "open" && state.link.status === "open") this.#retries++; // a new stream
+    const back = before.link?.everOpen && before.link.status !== "open" && state.link.status === "open";
+    if (back) this.#retries++; // the old stream is dead
     const seen_us = parseTime(camera.state.last_frame_at);
     if (before.focus !== undefined && before.focus !== state.focus) this.#forget();
     this.#stream(watching ? `${camera.id} ${this.#retries}` : "");
@@ -108,9 +109,12 @@ export class Picture extends Part {
     if (state.pin) {
       setText(this.why, say("picture.gone", { time }));
     } else {
-      const last = seen_us
-        ? say("picture.last", { ago: ago(say, this.app.clock.now() - seen_us) })
-        : say("picture.nothing");
+      const coming = ["online", "connecting", "waiting_for_keyframe"].includes(camera.state.state);
+      const last = coming
+        ? say("picture.waiting")
+        : seen_us
+          ? say("picture.last", { ago: ago(say, this.app.clock.now() - seen_us) })
+          : say("picture.nothing");
       const why = camera.state.code
         ? sentenceFor(state.language, camera.state.code, camera.state.message)
         : "";

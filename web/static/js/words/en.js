@@ -87,6 +87,7 @@ export const EN = {
   "picture.moment": "{name} at {time}",
   "picture.delay": "live {delay} s",
   "picture.delay.title": "From the camera into the window, newest frame",
+  "picture.waiting": "Waiting for the first picture",
   "picture.nothing": "No picture yet",
   "picture.last": "Last picture, {ago}",
   "picture.hold": "Hold this moment",

@@ -84,6 +84,7 @@ export const ZH = {
   "picture.moment": "{name}，{time}",
   "picture.delay": "实时 {delay} 秒",
   "picture.delay.title": "最新画面从摄像头到进入窗口的时间",
+  "picture.waiting": "正在等待第一幅画面",
   "picture.nothing": "还没有画面",
   "picture.last": "最后画面，{ago}",
   "picture.hold": "定格此刻",
