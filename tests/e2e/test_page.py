@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from core.ids import CameraId
 from core.spans import Span
 from qa.labels import time_label
 from tests.support.browser import PHONE, Visit, ask, browsing, opened
@@ -347,8 +348,9 @@ async def test_a_camera_is_looked_at_first_then_added_then_removed(visit: Visit,
     await expect(dialog.get_by_role("status")).to_contain_text("H264, 1280 × 720, 25 frames a second")
     await dialog.get_by_role("button", name="Add camera").click()
     await expect(page.get_by_role("heading", name="Side gate")).to_be_visible()
-    source = stage.world.registry.get(stage.world.registry.list()[-1].id).source
-    assert source.credentials is None or source.url.startswith("rtsp://10.0.0")
+    source = stage.world.registry.get(CameraId("side-gate")).source
+    assert source.credentials is not None
+    assert (source.credentials.username, source.credentials.password) == ("admin", "s3cret")
     await page.get_by_role("button", name="More about Side gate").click()
     await page.get_by_role("button", name="Remove this camera").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
