@@ -42,6 +42,7 @@ class FaultProxy:
         self._swallowing = False
         self._server: asyncio.Server | None = None
         self._handlers: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     def swallow(self) -> None:
         """From now on nothing passes, both ways, on old connections and on new ones; sockets stay open."""
@@ -77,15 +78,19 @@ class FaultProxy:
         if self._server is not None:
             self._server.close()
             self._server = None
-            for _ in range(5):  # a connection that was just accepted becomes a handler first
-                await asyncio.sleep(0)
+            await asyncio.sleep(0.02)  # a connection that was just accepted becomes a handler first
         for task in tuple(self._handlers):
             task.cancel()
         await asyncio.gather(*self._handlers, return_exceptions=True)
-        await asyncio.sleep(0)  # lets the closed sockets go
+        for writer in tuple(self._writers):
+            writer.transport.abort()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+        self._writers.clear()
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._writers.add(writer)
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._handlers.add(task)
 
