@@ -37,7 +37,7 @@ def look_at_hardware() -> Hardware:
     import torch
 
     cuda = torch.cuda.is_available()
-    units = torch.cpu.get_capabilities()
+    units = getattr(torch.cpu, "get_capabilities", dict)()  # not in torch 2.11; fp32 is the safe guess
     return Hardware(
         cuda=cuda,
         cuda_bf16=cuda and torch.cuda.is_bf16_supported(including_emulation=False),

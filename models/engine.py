@@ -140,7 +140,7 @@ class Engine:
 
     def healthy(self) -> bool:
         """Return whether a question sent now has a fair chance of an answer; never waits."""
-        return self._loop_half.healthy()
+        return self._thread is not None and self._loop_half.healthy()
 
     def statistics(self) -> EngineStatistics:
         """Return a snapshot."""
@@ -180,6 +180,7 @@ class Engine:
             DecoderUnavailable: the engine failed or is stopping.
             BadFeatures: the encoder made numbers of it that are not finite.
         """
+        self._must_run()
         loop = asyncio.get_running_loop()
         prepared = await loop.run_in_executor(self._executor, prepare, picture, self._checkpoint.pictures)
         look = Look(next(self._numbers), prepared, loop.create_future())
@@ -201,6 +202,7 @@ class Engine:
             PromptTooLarge: prompt and answer do not fit the context.
             NoUsableFrames: the prompt has frames, and none of them can be read.
         """
+        self._must_run()
         if not self.healthy():
             raise DecoderUnavailable("the engine failed several times in a row")
         if self._questions >= self._settings.questions:
@@ -234,6 +236,10 @@ class Engine:
                     return
         finally:
             self._loop_half.cancel(ask)
+
+    def _must_run(self) -> None:
+        if self._thread is None:
+            raise DecoderUnavailable("the engine is not running")
 
     def _take_in(self, prompt: Prompt, answer_tokens: int) -> Intake:
         text = self._text

@@ -147,9 +147,19 @@ class EngineLoop:
             self._end("the model could not be loaded")
             return
         self._tell(ready, None)
-        while not self._stopping:
+        try:
+            while not self._stopping:
+                self._guarded_round()
+        finally:
+            self._end("the engine is stopping")
+
+    def _guarded_round(self) -> None:
+        """Do one round; a fault of our own in it costs all that is under way, but not the engine."""
+        try:
             self._round()
-        self._end("the engine is stopping")
+        except Exception:  # noqa: BLE001 - logged and counted by _survive
+            self._survive(self._health.answers, "round")
+            self._fail_everything("the engine failed")
 
     def _round(self) -> None:
         self._take_inbox()
@@ -295,10 +305,15 @@ class EngineLoop:
         with self._changed:
             self._ended = True
         self._take_inbox()
+        self._fail_everything(why)
+
+    def _fail_everything(self, why: str) -> None:
         for look in self._looks.values():
             look.settle_threadsafe(DecoderUnavailable(why))
+            self.schedule.remove(look.number)
         for ask in self._asks.values():
             ask.fail(DecoderUnavailable(why))
+            self.schedule.remove(ask.number)
         self._looks.clear()
         self._asks.clear()
         self._runner.forget()

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -149,16 +149,21 @@ class OpenAIDecoder:
             pieces = await closing.enter_async_context(aclosing(_bytes_of(response)))
             patience = _Patience(self._settings.first_byte_timeout_us / 1e6)
             while (piece := await self._next_piece(pieces, patience)) is not None:
-                for event in reader.feed(piece):
+                for event in self._read(reader, piece):
                     patience = self._patience_after(event, patience)
                     yield event
+
+    def _read(self, reader: EventReader, piece: bytes) -> Iterator[Event]:
+        try:
+            yield from reader.feed(piece)
+        except DecoderUnavailable as error:
+            raise self._note(error) from None
 
     def _patience_after(self, event: Event, before: _Patience) -> _Patience:
         match event:
             case Closed():
-                return _Patience(
-                    0.2, over=True
-                )  # for the end of the body, so that the connection can be used again
+                # For the end of the body, so that the connection can be used again.
+                return _Patience(0.2, over=True)
             case Ended():
                 return _Patience(2.0, over=True)  # for the usage
             case Text() if not before.over:

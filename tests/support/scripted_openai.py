@@ -142,6 +142,7 @@ class ScriptedOpenAI:
         requests: Chat requests so far, in order.
         aborted: Streams that the client left before their end.
         running: Chat requests begun and not ended.
+        connections: Connections accepted so far.
     """
 
     def __init__(
@@ -161,6 +162,7 @@ class ScriptedOpenAI:
         self.requests: list[SeenRequest] = []
         self.aborted = 0
         self.running = 0
+        self.connections = 0
 
     @property
     def port(self) -> int:
@@ -221,6 +223,7 @@ class ScriptedOpenAI:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         task = asyncio.get_running_loop().create_task(self._connection(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)

@@ -287,3 +287,27 @@ async def test_whatever_loading_throws_ends_the_start_with_one_line() -> None:
 
     with pytest.raises(Exception, match="RuntimeError: load"):
         await ready
+
+
+@pytest.mark.logs_errors
+async def test_a_fault_of_our_own_costs_what_is_under_way_but_not_the_engine() -> None:
+    rig = Rig()
+    lost, picture = rig.ask(), rig.look()
+    rig.half._take_inbox()
+    working = rig.half.schedule.next_round
+
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        rig.half.schedule.next_round = working  # type: ignore[method-assign]
+        raise KeyError("a fault")
+
+    rig.half.schedule.next_round = broken  # type: ignore[method-assign]
+    rig.half._guarded_round()
+
+    with pytest.raises(DecoderUnavailable):
+        await text_of(lost)
+    with pytest.raises(DecoderUnavailable):
+        await picture.found
+    good = rig.ask(max_tokens=2)
+    rig.rounds(10)
+    assert await text_of(good) == "aa"
+    assert rig.meter.total(Metric.ENGINE_RESTARTS) == 1

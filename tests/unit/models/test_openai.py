@@ -164,6 +164,22 @@ async def test_an_error_in_mid_stream_is_told() -> None:
             assert not decoder.healthy()
 
 
+async def test_an_answer_that_is_nonsense_is_told_and_remembered() -> None:
+    with ScriptedOpenAI(Reply(raw_deltas=("{not json",))) as server:
+        async with client(server) as decoder:
+            with pytest.raises(DecoderUnavailable, match="no JSON"):
+                await ask(decoder)
+            assert not decoder.healthy()
+
+
+async def test_a_connection_is_used_again_after_a_whole_answer() -> None:
+    with ScriptedOpenAI(Reply.of("a", "b")) as server:
+        async with client(server) as decoder:
+            for _ in range(5):
+                await ask(decoder)
+            assert server.connections == 1
+
+
 async def test_a_too_large_prompt_is_told_with_figures() -> None:
     error = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"
     with ScriptedOpenAI(Reply(status=400, error=error)) as server:

@@ -8,11 +8,11 @@ import pytest
 from core.clock import ServiceClock
 from core.meter import NullMeter
 from models.engine import Engine
-from models.errors import ModelNotLoadable
+from models.errors import DecoderUnavailable, ModelNotLoadable
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings
 from models.opening import LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
-from tests.support.tiny_model import tiny_model_folder
+from tests.support.tiny_model import NoisePicture, tiny_model_folder
 
 __all__ = ["tiny_model_folder"]
 
@@ -43,13 +43,16 @@ async def test_an_address_is_a_client_of_it() -> None:
 
 
 @pytest.mark.torch
-def test_a_folder_is_an_engine_that_knows_its_profile_before_it_starts(tiny_model_folder: Path) -> None:
+async def test_a_folder_is_an_engine_that_knows_its_profile_before_it_starts(tiny_model_folder: Path) -> None:
     decoder = opened(LocalModel(str(tiny_model_folder), frame_tokens=24, window_tokens=2_048))
 
     assert isinstance(decoder, Engine)
     assert decoder.profile.frame_tokens == 24
     assert decoder.profile.window_tokens == 2_048
     assert decoder.profile.encoder_version is not None
+    assert not decoder.healthy()
+    with pytest.raises(DecoderUnavailable, match="not running"):
+        await decoder.encode(NoisePicture(1))
 
 
 def test_a_model_that_is_none_is_said_at_once(tmp_path: Path) -> None:

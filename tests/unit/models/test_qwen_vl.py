@@ -181,6 +181,33 @@ def test_positions_are_those_the_model_itself_would_compute(
     assert intake.rendered.next_position == ids.shape[1] + int(delta)
 
 
+def test_prompts_have_the_form_of_the_checkpoint_s_own_chat_template(
+    tiny_model_folder: Path, checkpoint: Checkpoint, text: ChatText, features: list[Features]
+) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model_folder)
+    prompt = prompt_of((0, 1), "And 刚刚?", features, (Turn("What?", "A van at [14:03:01]."),))
+    frames: list[dict[str, str]] = []
+    for part in prompt.frames:
+        frames += [{"type": "text", "text": part.label}, {"type": "image"}]
+    messages = [
+        {"role": "system", "content": prompt.system},
+        {"role": "user", "content": [*frames, {"type": "text", "text": "\nWhat?"}]},
+        {"role": "assistant", "content": "A van at [14:03:01]."},
+        {"role": "user", "content": prompt.question},
+    ]
+    written = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    for held in (features[0], features[1]):
+        written = written.replace(
+            "<|image_pad|><|vision_end|>", "<|IMAGE|>" * held.tokens + "<|vision_end|>", 1
+        )
+    wanted = tokenizer.encode(written.replace("<|IMAGE|>", "<|image_pad|>"), add_special_tokens=False)
+    intake = take_in(prompt, checkpoint, text=text.encoder, tokens=text.tokens, answer_tokens=1)
+
+    assert intake.rendered.ids.tolist() == wanted
+
+
 def test_another_question_one_more_frame_and_a_slid_window_give_the_tokens_of_a_cold_run(
     model: QwenVL, ask: Ask
 ) -> None:
