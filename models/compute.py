@@ -1,6 +1,7 @@
 """Where a model computes, and in which number type."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _BF16_UNITS = ("avx512_bf16", "amx_bf16", "arm_bf16", "bf16")
@@ -37,7 +38,8 @@ def look_at_hardware() -> Hardware:
     import torch
 
     cuda = torch.cuda.is_available()
-    units = getattr(torch.cpu, "get_capabilities", dict)()  # not in torch 2.11; fp32 is the safe guess
+    look: Callable[[], dict[str, bool]] = getattr(torch.cpu, "get_capabilities", dict)
+    units = look()  # empty with torch 2.11, which cannot tell; fp32 is the safe guess
     return Hardware(
         cuda=cuda,
         cuda_bf16=cuda and torch.cuda.is_bf16_supported(including_emulation=False),
