@@ -42,6 +42,7 @@ class TrackKeeper:
 
     def __init__(self) -> None:
         self._trails: list[Trail] = []
+        self._held: list[Trail] = []
         self._reported: dict[int, int] = {}
         self._number = 0
         self._now_us = 0
@@ -54,7 +55,8 @@ class TrackKeeper:
     def push(self, scene: Scene, *, believe: bool = True) -> tuple[ObjectTrack, ...]:
         """Follow everything into one more frame; return the records to store.
 
-        With ``believe`` False, nothing new is reported yet.
+        With ``believe`` False, nothing new is reported yet; it is later, also what has ended meanwhile,
+        unless ``forget_unbelieved`` comes first.
         """
         self._now_us = scene.t_us
         claims = self._claims(scene)
@@ -76,6 +78,7 @@ class TrackKeeper:
     def forget_unbelieved(self) -> None:
         """Drop what has not been reported: the whole picture changed, it was no thing."""
         self._trails = [trail for trail in self._trails if trail.confirmed]
+        self._held.clear()
 
     def finish(self) -> tuple[ObjectTrack, ...]:
         """End everything: what is seen now, now."""
@@ -139,15 +142,27 @@ class TrackKeeper:
     # ------------------------------------------------------------ what is said of it
 
     def _report(self, t_us: int, believe: bool) -> tuple[ObjectTrack, ...]:
-        found = list(self._close([t for t in self._trails if self._is_over(t, t_us)], still=False))
-        for trail in self._trails:
-            if believe and not trail.confirmed and _believable(trail):
-                self._number += 1
-                trail.confirmed, trail.number = True, self._number
-            if trail.confirmed and t_us - self._reported.get(trail.number, -REPORT_US) >= REPORT_US:
-                self._reported[trail.number] = t_us
-                found.append(trail.record(open_=True, end_us=trail.last.t_us))
-        return tuple(found)
+        over = [trail for trail in self._trails if self._is_over(trail, t_us)]
+        if not believe:
+            self._held += [trail for trail in over if not trail.confirmed and _believable(trail)]
+        found = list(self._close(over, still=False))
+        if not believe:
+            return tuple(found) + self._progress(t_us)
+        for trail in self._held + [t for t in self._trails if not t.confirmed and _believable(t)]:
+            self._number += 1
+            trail.confirmed, trail.number = True, self._number
+        found += [trail.record(open_=False, end_us=trail.gone_us, gone=True) for trail in self._held]
+        self._held.clear()
+        return tuple(found) + self._progress(t_us)
+
+    def _progress(self, t_us: int) -> tuple[ObjectTrack, ...]:
+        due = [
+            trail
+            for trail in self._trails
+            if trail.confirmed and t_us - self._reported.get(trail.number, -REPORT_US) >= REPORT_US
+        ]
+        self._reported |= {trail.number: t_us for trail in due}
+        return tuple(trail.record(open_=True, end_us=trail.last.t_us) for trail in due)
 
     def _is_over(self, trail: Trail, t_us: int) -> bool:
         if not trail.confirmed and t_us - trail.last_moving.t_us > DOUBT_US:

@@ -170,7 +170,7 @@ def _edges_lost(plane: Plane, background: Plane, difference: Difference) -> bool
     """
     known = edges(background)
     now = edges(plane) / max(difference.gain, 0.3)
-    lost = (cv2.absdiff(now, known) > 0.5 * known) | (difference.amount > 10)
+    lost = (cv2.absdiff(now, known) > 0.5 * known) | (difference.amount > np.maximum(10, 0.3 * known))
     shares = [
         float(lost[part][known[part] > EDGE].mean())
         for part in _quarters(background)

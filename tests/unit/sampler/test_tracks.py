@@ -114,6 +114,16 @@ def test_finish_ends_everything_and_claims_no_exit() -> None:
     assert keeper.finish() == ()
 
 
+def test_what_came_and_went_while_the_picture_was_unsettled_is_told_afterwards() -> None:
+    keeper = TrackKeeper()
+    for n in range(4, 50):
+        shown = [crossing(n)] if n < 31 else []
+        assert keeper.push(scene(n * 100_000, *shown), believe=False) == ()
+    (track,) = keeper.push(scene(5_000_000))
+    assert (track.open, track.entered, track.left) == (False, Side.LEFT, Side.RIGHT)
+    assert keeper.push(scene(5_100_000)) == ()
+
+
 def test_nothing_new_is_believed_while_the_picture_is_unsettled() -> None:
     keeper = TrackKeeper()
     for n in range(4, 20):
