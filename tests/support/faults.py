@@ -76,9 +76,9 @@ class FaultProxy:
 
     async def _close(self) -> None:
         if self._server is not None:
+            await asyncio.sleep(0.02)  # asyncio loses a connection that it accepts just before it closes
             self._server.close()
             self._server = None
-            await asyncio.sleep(0.02)  # a connection that was just accepted becomes a handler first
         for task in tuple(self._handlers):
             task.cancel()
         await asyncio.gather(*self._handlers, return_exceptions=True)
