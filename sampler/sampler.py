@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from core.errors import ServiceError
 from core.frames import Frame, KeepReason, Sample
 from core.records import Record
 from sampler.gate import MotionGate
@@ -18,18 +19,23 @@ SILENCE_US = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What one frame led to: a sample, if it is kept, and records to store."""
+    """What one frame led to: a sample, if it is kept, and records to store.
+
+    ``refused`` means that it should have been kept, but its picture could not be written.
+    """
 
     sample: Sample | None
     records: tuple[Record, ...]
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerStatistics:
-    """Counts since the sampler began: frames seen, and frames kept by reason."""
+    """Counts since the sampler began: frames seen, kept by reason, and refused by the JPEG encoder."""
 
     frames: int
     kept: tuple[tuple[KeepReason, int], ...]
+    refused: int = 0
 
     @property
     def let_go(self) -> int:
@@ -50,6 +56,7 @@ class Sampler:
         self._watcher: Watcher | None = None
         self._kept: Counter[KeepReason] = Counter()
         self._frames = 0
+        self._refused = 0
         self._epoch: int | None = None
         self._picture_px = (0, 0)
         self._last_us: int | None = None
@@ -66,8 +73,10 @@ class Sampler:
         reason = self._gate.push(frame.t_us, moving=moving, scene_changed=seen.scene_changed)
         self._frames += 1
         self._last_us = frame.t_us
-        sample = None if reason is None else self._keep(frame, reason, seen.share)
-        return Pushed(sample, tuple(records))
+        if reason is None:
+            return Pushed(None, tuple(records))
+        sample = self._keep(frame, reason, seen.share)
+        return Pushed(sample, tuple(records), refused=sample is None)
 
     def finish(self) -> tuple[Record, ...]:
         """End everything that is open at the last frame, as an epoch ends; return the records to store."""
@@ -79,7 +88,9 @@ class Sampler:
 
     def statistics(self) -> SamplerStatistics:
         """Return counts so far."""
-        return SamplerStatistics(self._frames, tuple((reason, self._kept[reason]) for reason in KeepReason))
+        return SamplerStatistics(
+            self._frames, tuple((reason, self._kept[reason]) for reason in KeepReason), self._refused
+        )
 
     def _watcher_for(self, frame: Frame) -> Watcher:
         """Return the watcher; a fresh one where the picture has another size than before."""
@@ -102,8 +113,12 @@ class Sampler:
         self._picture_px = (frame.picture.width_px, frame.picture.height_px)
         return ended
 
-    def _keep(self, frame: Frame, reason: KeepReason, motion: float) -> Sample:
-        self._kept[reason] += 1
+    def _keep(self, frame: Frame, reason: KeepReason, motion: float) -> Sample | None:
         width, height = fitted_size(frame.picture, self._settings.jpeg_max_side_px)
-        jpeg = encode_jpeg(frame.picture.rgb(width, height), self._settings.jpeg_quality)
+        try:
+            jpeg = encode_jpeg(frame.picture.rgb(width, height), self._settings.jpeg_quality)
+        except ServiceError:
+            self._refused += 1
+            return None
+        self._kept[reason] += 1
         return Sample(frame.camera_id, frame.t_us, frame.epoch, reason, motion, frame.picture, jpeg)

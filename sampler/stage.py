@@ -29,7 +29,7 @@ async def select(
 
     One hop to ``executor`` per frame, in order. Records go to ``on_record`` on the event loop, before the
     sample of the same frame; those still open are ended when the stage ends, cancelled or not. Where
-    ``samples`` drops its oldest for load, that is counted.
+    ``samples`` drops its oldest for load, or a picture cannot be written, that is counted.
     """
     loop = asyncio.get_running_loop()
     job: asyncio.Future[Pushed] | None = None
@@ -39,16 +39,20 @@ async def select(
             pushed = await asyncio.shield(job)
             for record in pushed.records:
                 on_record(record)
+            if pushed.refused:
+                meter.count(Metric.FRAMES_DROPPED, stage="sampler")
             if pushed.sample is not None:
                 await _send(pushed.sample, samples, meter)
     finally:
         samples.close()
         if job is not None and not job.done():
             # Cancelled while a frame is being looked at: the sampler belongs to that thread until it is done.
-            async with asyncio.timeout(FINISH_S):
-                await asyncio.wait((job,))
-        for record in sampler.finish():
-            on_record(record)
+            await asyncio.wait((job,), timeout=FINISH_S)
+        if job is None or job.done():
+            for record in sampler.finish():
+                on_record(record)
+        else:
+            log.warning("a frame kept the sampler busy for too long", extra={"limit_s": FINISH_S})
 
 
 async def _send(sample: Sample, samples: Channel[Sample], meter: Meter) -> None:

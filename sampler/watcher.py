@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from core.errors import ServiceError
 from core.frames import Picture
 from core.records import Record, SceneChange
 from sampler.background import Background, Difference
@@ -134,7 +135,7 @@ class Watcher:
     def _look_at_colours(self, t_us: int, picture: Picture, difference: Difference, scene: Scene) -> None:
         """Read the small colour picture, only while it is needed: it costs more than all the rest."""
         if not scene.blobs and t_us - self._empty_us >= EMPTY_RGB_EVERY_US:
-            self._empty_rgb, self._empty_us = picture.rgb(*self.size), t_us
+            self._empty_rgb, self._empty_us = self._colours_of(picture), t_us
         wanting = [
             trail
             for trail in self._tracks.trails
@@ -143,9 +144,18 @@ class Watcher:
         if not wanting or t_us - self._colour_us < COLOUR_EVERY_US:
             return
         self._colour_us = t_us
-        rgb = picture.rgb(*self.size)
+        rgb = self._colours_of(picture)
+        if rgb is None:
+            return
         for trail in wanting:
             trail.colours.add(rgb, _inside(trail, difference.mask), self._empty_rgb)
+
+    def _colours_of(self, picture: Picture) -> Rgb | None:
+        """Return the small colour picture, or None where it cannot be had."""
+        try:
+            return picture.rgb(*self.size)
+        except ServiceError:
+            return None
 
 
 def _inside(trail: Trail, front: Mask) -> Mask:

@@ -6,6 +6,7 @@ import numpy as np
 from core.frames import Frame, KeepReason, Sample
 from core.ids import CameraId
 from core.records import Record, StaticSpan
+from sampler.errors import PictureRefused
 from sampler.sampler import Sampler
 from tests.support.pictures import ArrayPicture
 
@@ -78,6 +79,23 @@ def test_a_picture_of_another_size_does_not_disturb() -> None:
     play(sampler, [frame(n * 100_000) for n in range(10)])
     other = Frame(CAMERA, START_US + 1_100_000, 1, ArrayPicture(np.full((100, 300), 90, dtype=np.uint8)))
     assert play(sampler, [other])[0][0].reason is KeepReason.FIRST
+
+
+class Unreadable(ArrayPicture):
+    """Has brightness, but no colours."""
+
+    def rgb(self, width_px: int, height_px: int) -> np.ndarray:
+        raise PictureRefused("no colours")
+
+
+def test_a_picture_that_cannot_be_written_is_counted_and_the_next_one_is_looked_at() -> None:
+    sampler = Sampler()
+    bad = Frame(CAMERA, START_US, 0, Unreadable(ROOM.astype(np.uint8)))
+    pushed = sampler.push(bad)
+    assert (pushed.sample, pushed.refused) == (None, True)
+    play(sampler, [frame(n * 100_000) for n in range(1, 40)])
+    counted = sampler.statistics()
+    assert (counted.refused, dict(counted.kept)[KeepReason.HEARTBEAT]) == (1, 1)
 
 
 def test_what_was_kept_is_counted_by_reason() -> None:
