@@ -15,6 +15,7 @@ from core.channel import Channel, Overflow
 from core.errors import ServiceError
 from core.ids import CameraId, IdSource
 from core.meter import Metric
+from core.records import GapReason
 from featcache import UnknownCamera
 from ingest import check_source, probe
 from livelens.road import Road, RoadParts
@@ -111,7 +112,12 @@ class Cameras:
             else:
                 entry = self._entries[camera_id]
                 await self._halt(entry)
-                self._begin(camera, floor_us=entry.road.last_t_us, first_seq=entry.road.next_seq)
+                self._begin(
+                    camera,
+                    floor_us=entry.road.last_t_us,
+                    floor_reason=GapReason.DISABLED,
+                    first_seq=entry.road.next_seq,
+                )
         return camera
 
     async def remove(self, camera_id: CameraId) -> int:
@@ -147,6 +153,11 @@ class Cameras:
         """Return a camera's road. Raises UnknownCamera."""
         return self._road(camera_id)
 
+    @property
+    def any_online(self) -> bool:
+        """Return whether frames of any camera are coming in."""
+        return any(entry.road.report.state is CameraState.ONLINE for entry in self._entries.values())
+
     def measure(self) -> None:
         """Set the gauges that count cameras."""
         states = [entry.road.report.state for entry in self._entries.values()]
@@ -161,11 +172,19 @@ class Cameras:
         except KeyError:
             raise UnknownCamera(camera_id) from None
 
-    def _begin(self, camera: Camera, *, floor_us: int | None, first_seq: int = 0) -> None:
+    def _begin(
+        self,
+        camera: Camera,
+        *,
+        floor_us: int | None,
+        floor_reason: GapReason = GapReason.SERVICE_STOPPED,
+        first_seq: int = 0,
+    ) -> None:
         road = Road(
             camera,
             self._parts,
             floor_us=floor_us,
+            floor_reason=floor_reason,
             first_seq=first_seq,
             on_change=lambda: self._tell(camera.id),
         )

@@ -18,7 +18,7 @@ from core.channel import Channel, Overflow
 from core.clock import Clock
 from core.frames import Frame, Sample
 from core.meter import Meter
-from core.records import Record
+from core.records import GapReason, Record
 from featcache import StoredFrame, Window, fill
 from featcache.fill import Encoder
 from ingest import IngestSettings, pump
@@ -66,12 +66,14 @@ class Road:
         parts: RoadParts,
         *,
         floor_us: int | None,
+        floor_reason: GapReason = GapReason.SERVICE_STOPPED,
         first_seq: int = 0,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.camera = camera
         self._parts = parts
         self._floor_us = floor_us
+        self._floor_reason = floor_reason
         self._next_seq = first_seq
         self._on_change = on_change
         self._kept: Counter[str] = Counter()
@@ -107,6 +109,7 @@ class Road:
             meter=self._parts.meter,
             settings=self._parts.ingest,
             floor_us=self.last_t_us,
+            floor_reason=self._floor_reason,
             on_state=self._state,
             on_record=self._recorder(records),
         )

@@ -155,6 +155,8 @@ async def _housekeeping(cameras: Cameras, clock: ServiceClock, meter: ExportedMe
     while True:
         cameras.measure()
         meter.gauge(Metric.HOST_CLOCK_STEP_SECONDS, clock.host_step_us() / 1e6)
+        if not cameras.any_online and (adopted_us := clock.adopt_step()):
+            _log.warning("the host's clock went forward; adopted", extra={"seconds": adopted_us / 1e6})
         await asyncio.sleep(MEASURE_EVERY_S)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from core.cameras import CameraState, Source
 from core.ids import CameraId, IdSource
+from core.records import Gap, GapReason
 from core.spans import Span
 from featcache import UnknownCamera
 from ingest import SourceRefused
@@ -144,3 +145,18 @@ async def test_a_road_that_fails_is_run_again_and_the_others_never_notice(
             await cameras.add(gate(moving_clip(tmp_path)))
             await until_samples(cameras, 1)
     assert runs == [GATE, GATE]
+
+
+async def test_time_switched_off_is_a_gap_with_that_reason(tmp_path: Path) -> None:
+    with road_parts() as parts:
+        async with await Store.open(tmp_path / "a.db") as store, running(parts, store) as cameras:
+            assert not cameras.any_online
+            await cameras.add(gate(moving_clip(tmp_path)))
+            await until_samples(cameras, 3)
+            assert cameras.any_online
+            await cameras.update(GATE, CameraPatch(enabled=False))
+            held = cameras.road(GATE).next_seq
+            await cameras.update(GATE, CameraPatch(enabled=True))
+            await until_samples(cameras, held + 1)
+            records = await parts.window.records(GATE, EVER)
+    assert [r.reason for r in records if isinstance(r, Gap)] == [GapReason.DISABLED]
