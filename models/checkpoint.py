@@ -7,6 +7,7 @@ prepared, and in which number type it computes.
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,21 @@ from models.pictures import PictureRules
 FEATURE_FORMAT = 1
 """Number of our own layout of features; a change of it makes every stored frame another encoder's."""
 
-FAMILIES = ("qwen3_vl",)
-"""Model types whose features and positions this package knows."""
+FAMILIES: Mapping[str, str] = {
+    "qwen3_vl": "Qwen3VLForConditionalGeneration",
+    "qwen3_vl_moe": "Qwen3VLMoeForConditionalGeneration",
+    "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
+    "qwen2_vl": "Qwen2VLForConditionalGeneration",
+}
+"""Model types whose features and positions this package knows, with their classes in transformers.
+
+They share template, positions of pictures and the way features go in; they differ in patch size and in DeepStack
+layers, which the older two do not have.
+"""
+
+_MEAN = (0.48145466, 0.4578275, 0.40821073)
+_STD = (0.26862954, 0.26130258, 0.27577711)
+"""Of each channel, where the picture settings do not say. Source: CLIP (arXiv 2103.00020), as transformers has it."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _HUB_FILES = ("*.json", "*.safetensors", "*.txt", "*.jinja")
@@ -34,6 +48,7 @@ class Checkpoint:
 
     Attributes:
         name: As the user gave it; shown in answers.
+        model_class: Its class in transformers.
         feature_width: Columns of its features: hidden × (1 + DeepStack layers).
         feature_type: The 16-bit type features are kept in.
         weights_type: Number type of the weights, such as ``bfloat16``.
@@ -42,6 +57,7 @@ class Checkpoint:
 
     name: str
     folder: Path
+    model_class: str
     profile: ModelProfile
     pictures: PictureRules
     encoder_version: str
@@ -67,12 +83,13 @@ def read_checkpoint(
     folder = _find(model)
     config = _read_json(model, folder / "config.json")
     kind = config.get("model_type")
-    if kind not in FAMILIES:
+    if not isinstance(kind, str) or kind not in FAMILIES:
         raise ModelNotLoadable(
             model,
             f"it is of type {kind!r}; livelens itself runs {', '.join(FAMILIES)}, others by --model-url",
         )
-    text, vision = config.get("text_config") or {}, config.get("vision_config") or {}
+    # Older configurations have the text model's values on their first level.
+    text, vision = config.get("text_config") or config, config.get("vision_config") or {}
     weights_type = str(config.get("dtype") or text.get("dtype") or config.get("torch_dtype") or "float32")
     context = int(text.get("max_position_embeddings", 32_768))
     version = _encoder_version(model, folder)
@@ -87,6 +104,7 @@ def read_checkpoint(
     return Checkpoint(
         name=profile.name,
         folder=folder,
+        model_class=FAMILIES[kind],
         profile=profile,
         pictures=_picture_rules(model, folder, vision, profile.frame_tokens),
         encoder_version=version,
@@ -153,16 +171,24 @@ def _picture_rules(model: str, folder: Path, vision: dict[str, Any], frame_token
         settings = _read_json(model, path)
     else:
         settings = _read_json(model, folder / "processor_config.json").get("image_processor") or {}
+    settings = {
+        "patch_size": vision.get("patch_size"),
+        "merge_size": vision.get("spatial_merge_size", 2),
+        "temporal_patch_size": vision.get("temporal_patch_size", 2),
+        "image_mean": _MEAN,
+        "image_std": _STD,
+        "rescale_factor": 1 / 255,
+    } | settings
     try:
-        red, green, blue = (float(value) for value in settings.get("image_mean", (0.5, 0.5, 0.5)))
-        red_std, green_std, blue_std = (float(value) for value in settings.get("image_std", (0.5, 0.5, 0.5)))
+        red, green, blue = (float(value) for value in settings["image_mean"])
+        red_std, green_std, blue_std = (float(value) for value in settings["image_std"])
         return PictureRules(
-            patch_px=int(settings.get("patch_size", vision["patch_size"])),
-            merge=int(settings.get("merge_size", vision["spatial_merge_size"])),
-            temporal=int(settings.get("temporal_patch_size", vision["temporal_patch_size"])),
+            patch_px=int(settings["patch_size"]),
+            merge=int(settings["merge_size"]),
+            temporal=int(settings["temporal_patch_size"]),
             mean=(red, green, blue),
             std=(red_std, green_std, blue_std),
-            rescale=float(settings.get("rescale_factor", 1 / 255)),
+            rescale=float(settings["rescale_factor"]),
             frame_tokens=frame_tokens,
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The Qwen3-VL model itself: encode, prefill, step. Owned by the engine thread; needs torch and transformers.
+"""A Qwen-VL model itself: encode, prefill, step. Owned by the engine thread; needs torch and transformers.
 
 Its own loop on the transformers model, not ``generate()``, because ``generate`` keeps the offset of rotary positions
 in the model, where it belongs to a request, and knows neither stored features nor batches that answers join and leave.
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from safetensors import SafetensorError
-from transformers import Qwen3VLForConditionalGeneration
 from transformers.models.qwen3_vl.modeling_qwen3_vl import BaseModelOutputWithDeepstackFeatures
 from transformers.utils import logging as quiet
 
@@ -85,7 +85,7 @@ class QwenVL:
         quiet.disable_progress_bar()
         torch.set_num_threads(self._compute.threads)
         try:
-            model, report = Qwen3VLForConditionalGeneration.from_pretrained(
+            model, report = getattr(transformers, checkpoint.model_class).from_pretrained(
                 checkpoint.folder,
                 dtype=self._dtype,
                 local_files_only=True,
@@ -100,11 +100,13 @@ class QwenVL:
         if missing := sorted(report["missing_keys"]):
             raise ModelNotLoadable(checkpoint.name, f"weights are missing: {', '.join(missing[:3])}")
         text = model.config.text_config
+        if "sliding_attention" in (getattr(text, "layer_types", None) or ()):
+            raise ModelNotLoadable(checkpoint.name, "its text model has sliding attention; use --model-url")
         self._model = model
         self._rows = KvRows(
             layers=text.num_hidden_layers,
             heads=text.num_key_value_heads,
-            dim=text.head_dim,
+            dim=getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads,
             dtype=self._dtype,
             device=self._device,
         )
@@ -122,9 +124,10 @@ class QwenVL:
         )
         grids = torch.tensor([picture.grid for picture in batch], device=self._device)
         seen = self._model.model.get_image_features(pixels, grids)
+        deep = getattr(seen, "deepstack_features", None) or ()
         found: list[Features | BadFeatures] = []
         for number, picture in enumerate(batch):
-            columns = [seen.pooler_output[number], *(layer[number] for layer in seen.deepstack_features)]
+            columns = [seen.pooler_output[number], *(layer[number] for layer in deep)]
             stored = torch.cat(columns, dim=1).to(_STORED[self._checkpoint.feature_type]).contiguous().cpu()
             try:
                 found.append(self._features(stored, picture.grid))
@@ -230,10 +233,9 @@ class QwenVL:
     def _pictures(self, intake: Intake, start: int, end: int) -> dict[str, Any] | None:
         """Return the features of the image tokens in ``[start, end)``, as the model's own encoder would."""
         pooled: list[torch.Tensor] = []
-        deep: list[list[torch.Tensor]] = [
-            [] for _ in self._model.config.vision_config.deepstack_visual_indexes
-        ]
         width = self._model.config.text_config.hidden_size
+        layers = self._checkpoint.feature_width // width - 1
+        deep: list[list[torch.Tensor]] = [[] for _ in range(layers)]
         for frame, features in zip(intake.rendered.frames, intake.features, strict=True):
             first, last = max(start, frame.start) - frame.start, min(end, frame.end) - frame.start
             if first >= last:

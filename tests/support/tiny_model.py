@@ -1,4 +1,4 @@
-"""A Qwen3-VL checkpoint of random weights, small enough for any test: real shapes, real files, no sense.
+"""Qwen-VL checkpoints of random weights, small enough for any test: real shapes, real files, no sense.
 
 ``build_tiny_model`` writes a Hugging Face folder (config, safetensors, byte-level tokenizer with the Qwen special
 tokens, picture processor settings, chat template) that transformers loads unchanged, in well under a second after
@@ -8,7 +8,7 @@ its imports. ``tiny_model_folder`` is a session fixture.
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -90,6 +90,7 @@ SMALL = TinyShape(
 def build_tiny_model(
     folder: Path,
     *,
+    family: str = "qwen3_vl",
     seed: int = 0,
     shape: TinyShape = TINY,
     dtype: str = "float32",
@@ -97,25 +98,28 @@ def build_tiny_model(
 ) -> Path:
     """Write a checkpoint into ``folder`` (made if need be) and return it. Equal arguments give equal weights.
 
-    ``stop_tokens`` end an answer besides the usual ones, so that a test can have a random model stop.
+    ``family`` is a model type of ``models.checkpoint.FAMILIES``. ``stop_tokens`` end an answer besides the usual ones, so that a test can have a random model stop.
     """
     import torch
-    from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
+    from transformers import AutoConfig, AutoModelForImageTextToText
 
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _build_tokenizer()
-    config = Qwen3VLConfig(**_config(shape, tokenizer))
+    config = AutoConfig.for_model(family, **_config(family, shape, tokenizer))
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = Qwen3VLForConditionalGeneration(config)
+        model = AutoModelForImageTextToText.from_config(config)
         for name, weight in model.named_parameters():
             if weight.dim() > 1:
-                fan_in = weight[0].numel() if "embed" not in name else 1
+                fan_in = 1 if "embed" in name else weight.shape[1:].numel()
+                if ".experts." in name:  # each expert's matrix lies below another in one block
+                    fan_in = weight.shape[-1]
                 torch.nn.init.normal_(weight, std=shape.spread / fan_in**0.5)
     model.to(getattr(torch, dtype)).save_pretrained(folder)
     end = [tokenizer.token_to_id("<|im_end|>"), tokenizer.token_to_id("<|endoftext|>")]
     _write_json(folder / "generation_config.json", {"do_sample": False, "eos_token_id": [*end, *stop_tokens]})
-    _write_json(folder / "preprocessor_config.json", _PROCESSOR)
+    patch_px = config.vision_config.patch_size
+    _write_json(folder / "preprocessor_config.json", _PROCESSOR | {"patch_size": patch_px})
     (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE)
     tokenizer.save(str(folder / "tokenizer.json"))
     _write_json(folder / "tokenizer_config.json", _TOKENIZER_CONFIG)
@@ -134,7 +138,6 @@ def tiny_model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _PROCESSOR: dict[str, Any] = {
     "image_processor_type": "Qwen2VLImageProcessorFast",
     "size": {"shortest_edge": 65_536, "longest_edge": 16_777_216},
-    "patch_size": 16,
     "temporal_patch_size": 2,
     "merge_size": 2,
     "image_mean": [0.5, 0.5, 0.5],
@@ -185,44 +188,102 @@ def _build_tokenizer() -> Any:
     return tokenizer
 
 
-def _config(shape: TinyShape, tokenizer: Any) -> dict[str, Any]:
-    head = shape.text_width // shape.text_heads
-    part = head // 2 // 4
+def _config(family: str, shape: TinyShape, tokenizer: Any) -> dict[str, Any]:
     return {
-        "text_config": {
-            "vocab_size": tokenizer.get_vocab_size(),
-            "hidden_size": shape.text_width,
-            "intermediate_size": shape.text_width * 3,
-            "num_hidden_layers": shape.text_layers,
-            "num_attention_heads": shape.text_heads,
-            "num_key_value_heads": shape.kv_heads,
-            "head_dim": head,
-            "max_position_embeddings": shape.context_tokens,
-            "rope_parameters": {
-                "rope_type": "default",
-                "rope_theta": 10_000.0,
-                "mrope_section": [head // 2 - 2 * part, part, part],
-                "mrope_interleaved": True,
-            },
-        },
-        "vision_config": {
-            "depth": shape.vision_layers,
-            "hidden_size": shape.vision_width,
-            "intermediate_size": shape.vision_width * 2,
-            "num_heads": shape.vision_heads,
-            "patch_size": 16,
-            "spatial_merge_size": 2,
-            "temporal_patch_size": 2,
-            "out_hidden_size": shape.text_width,
-            "num_position_embeddings": 144,
-            "deepstack_visual_indexes": [0, 1],
-        },
+        "text_config": _text_config(shape, tokenizer) | _TEXT_OF[family](shape),
+        "vision_config": _vision_config(shape) | _VISION_OF[family](shape),
         "image_token_id": tokenizer.token_to_id("<|image_pad|>"),
         "video_token_id": tokenizer.token_to_id("<|video_pad|>"),
         "vision_start_token_id": tokenizer.token_to_id("<|vision_start|>"),
         "vision_end_token_id": tokenizer.token_to_id("<|vision_end|>"),
         "tie_word_embeddings": False,
     }
+
+
+def _text_config(shape: TinyShape, tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": tokenizer.get_vocab_size(),
+        "hidden_size": shape.text_width,
+        "intermediate_size": shape.text_width * 3,
+        "num_hidden_layers": shape.text_layers,
+        "num_attention_heads": shape.text_heads,
+        "num_key_value_heads": shape.kv_heads,
+        "max_position_embeddings": shape.context_tokens,
+    }
+
+
+def _vision_config(shape: TinyShape) -> dict[str, Any]:
+    return {
+        "depth": shape.vision_layers,
+        "num_heads": shape.vision_heads,
+        "spatial_merge_size": 2,
+        "temporal_patch_size": 2,
+    }
+
+
+def _rope(shape: TinyShape) -> dict[str, Any]:
+    half = shape.text_width // shape.text_heads // 2
+    sections = [half - 2 * (half // 4), half // 4, half // 4]
+    return {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": sections}
+
+
+def _newer_text(shape: TinyShape) -> dict[str, Any]:
+    head = shape.text_width // shape.text_heads
+    return {"head_dim": head, "rope_parameters": _rope(shape) | {"mrope_interleaved": True}}
+
+
+def _experts_text(shape: TinyShape) -> dict[str, Any]:
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": shape.text_width}
+    return _newer_text(shape) | experts
+
+
+def _older_text(shape: TinyShape) -> dict[str, Any]:
+    return {"rope_parameters": _rope(shape)}
+
+
+def _newer_vision(shape: TinyShape) -> dict[str, Any]:
+    return {
+        "hidden_size": shape.vision_width,
+        "intermediate_size": shape.vision_width * 2,
+        "out_hidden_size": shape.text_width,
+        "patch_size": 16,
+        "num_position_embeddings": 144,
+        "deepstack_visual_indexes": [0, 1],
+    }
+
+
+def _windowed_vision(shape: TinyShape) -> dict[str, Any]:
+    return {
+        "hidden_size": shape.vision_width,
+        "intermediate_size": shape.vision_width * 2,
+        "out_hidden_size": shape.text_width,
+        "patch_size": 14,
+        "window_size": 56,
+        "fullatt_block_indexes": [shape.vision_layers - 1],
+    }
+
+
+def _oldest_vision(shape: TinyShape) -> dict[str, Any]:
+    return {
+        "embed_dim": shape.vision_width,
+        "hidden_size": shape.text_width,
+        "mlp_ratio": 2,
+        "patch_size": 14,
+    }
+
+
+_TEXT_OF: Mapping[str, Callable[[TinyShape], dict[str, Any]]] = {
+    "qwen3_vl": _newer_text,
+    "qwen3_vl_moe": _experts_text,
+    "qwen2_5_vl": _older_text,
+    "qwen2_vl": _older_text,
+}
+_VISION_OF: Mapping[str, Callable[[TinyShape], dict[str, Any]]] = {
+    "qwen3_vl": _newer_vision,
+    "qwen3_vl_moe": _newer_vision,
+    "qwen2_5_vl": _windowed_vision,
+    "qwen2_vl": _oldest_vision,
+}
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

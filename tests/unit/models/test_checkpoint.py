@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from core.frames import FeatureType
-from models.checkpoint import read_checkpoint
+from models.checkpoint import FAMILIES, read_checkpoint
 from models.decoder import Reads
 from models.errors import ModelNotLoadable
 from tests.support.tiny_model import build_tiny_model, tiny_model_folder
@@ -37,6 +38,27 @@ def test_a_folder_says_what_callers_must_know_before_it_is_loaded(tiny_model_fol
     assert checkpoint.weights_type == "float32"
     assert checkpoint.pictures.cell_px == 32
     assert len(checkpoint.end_tokens) == 2
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_says_how_wide_its_features_are_and_how_large_its_patches(
+    family: str, tmp_path: Path
+) -> None:
+    checkpoint = read_checkpoint(str(build_tiny_model(tmp_path, family=family)))
+    deepstack = family.startswith("qwen3")
+
+    assert checkpoint.feature_width == 64 * (3 if deepstack else 1)
+    assert checkpoint.pictures.cell_px == (32 if deepstack else 28)
+    assert checkpoint.context_tokens == 8_192
+
+
+def test_picture_settings_that_are_left_out_are_those_transformers_takes(folder: Path) -> None:
+    (folder / "preprocessor_config.json").write_text("{}")
+    rules = read_checkpoint(str(folder)).pictures
+    theirs = Qwen2VLImageProcessorPil()
+
+    assert (rules.patch_px, rules.merge, rules.temporal) == (16, 2, 2)
+    assert [*rules.mean, *rules.std] == [*theirs.image_mean, *theirs.image_std]
 
 
 def test_budgets_can_be_set(tiny_model_folder: Path) -> None:

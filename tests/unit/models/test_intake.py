@@ -17,6 +17,7 @@ from models.prompt import FramePart, Prompt, TextPart
 VERSION = "0123456789ab"
 CHECKPOINT = Checkpoint(
     name="tiny",
+    model_class="Qwen3VLForConditionalGeneration",
     folder=Path(),
     profile=ModelProfile("tiny", Reads.FEATURES, 24, 500, VERSION),
     pictures=PictureRules(16, 2, 2, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5), 1 / 255, 24),

@@ -1,5 +1,6 @@
 """The model itself: what comes out of pixels through transformers comes out of stored features too."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import Qwen3VLForConditionalGeneration
+from transformers import AutoModelForImageTextToText
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from core.frames import BadFeatures, Features
 from core.ids import CameraId, RequestId, make_frame_ref
-from models.checkpoint import Checkpoint, read_checkpoint
+from models.checkpoint import FAMILIES, Checkpoint, read_checkpoint
 from models.compute import Compute
 from models.decoder import SamplingParams
 from models.errors import ModelNotLoadable
@@ -22,9 +23,7 @@ from models.pictures import Prepared, prepare
 from models.prompt import FramePart, Prompt, Turn
 from models.qwen_vl import QwenVL
 from models.text import ChatText
-from tests.support.tiny_model import NoisePicture, build_tiny_model, tiny_model_folder
-
-__all__ = ["tiny_model_folder"]
+from tests.support.tiny_model import NoisePicture, build_tiny_model
 
 pytestmark = pytest.mark.torch
 
@@ -32,9 +31,16 @@ FP32 = Compute("cpu", "float32")
 LENGTH = 16
 
 
+@pytest.fixture(scope="module", params=FAMILIES)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of each family in turn."""
+    torch.set_num_threads(1)
+    return build_tiny_model(tmp_path_factory.mktemp("families") / request.param, family=request.param)
+
+
 @pytest.fixture(scope="module")
-def checkpoint(tiny_model_folder: Path) -> Checkpoint:
-    return read_checkpoint(str(tiny_model_folder), frame_tokens=24)
+def checkpoint(folder: Path) -> Checkpoint:
+    return read_checkpoint(str(folder), frame_tokens=24)
 
 
 @pytest.fixture(scope="module")
@@ -113,21 +119,23 @@ def through_transformers(
     numbers: Sequence[int],
 ) -> list[int]:
     """Return the tokens that transformers' own ``generate`` makes of pixels, features rounded as stored ones are."""
-    theirs: Any = Qwen3VLForConditionalGeneration.from_pretrained(folder).eval()
+    theirs: Any = AutoModelForImageTextToText.from_pretrained(folder).eval()
     plain = theirs.model.get_image_features
 
     def rounding(pixel_values: Any, image_grid_thw: Any = None, **kwargs: Any) -> Any:
         seen = plain(pixel_values, image_grid_thw, **kwargs)
         seen.pooler_output = tuple(v.bfloat16().float() for v in seen.pooler_output)
-        seen.deepstack_features = [
-            tuple(v.bfloat16().float() for v in layer) for layer in seen.deepstack_features
-        ]
+        if hasattr(seen, "deepstack_features"):
+            seen.deepstack_features = [
+                tuple(v.bfloat16().float() for v in layer) for layer in seen.deepstack_features
+            ]
         return seen
 
     theirs.model.get_image_features = rounding
     intake = take_in(prompt, checkpoint, text=text.encoder, tokens=text.tokens, answer_tokens=LENGTH)
     ids = torch.from_numpy(intake.rendered.ids)[None]
-    images = [pictures[n].rgb(features[n].grid[2] * 16, features[n].grid[1] * 16) for n in numbers]
+    side = checkpoint.pictures.patch_px
+    images = [pictures[n].rgb(features[n].grid[2] * side, features[n].grid[1] * side) for n in numbers]
     seen = Qwen2VLImageProcessorPil.from_pretrained(folder)(images, do_resize=False, return_tensors="pt")
     out = theirs.generate(
         input_ids=ids,
@@ -147,7 +155,7 @@ def through_transformers(
 @pytest.mark.filterwarnings("ignore")
 def test_stored_features_give_the_tokens_that_transformers_makes_of_pixels(
     ask: Ask,
-    tiny_model_folder: Path,
+    folder: Path,
     checkpoint: Checkpoint,
     text: ChatText,
     pictures: list[NoisePicture],
@@ -155,7 +163,7 @@ def test_stored_features_give_the_tokens_that_transformers_makes_of_pixels(
     numbers: tuple[int, ...],
 ) -> None:
     prompt = prompt_of(numbers, "What?", features)
-    wanted = through_transformers(tiny_model_folder, checkpoint, text, pictures, prompt, features, numbers)
+    wanted = through_transformers(folder, checkpoint, text, pictures, prompt, features, numbers)
 
     assert ask(numbers) == wanted
     assert len(set(wanted)) > 3, "a model that repeats itself would prove nothing"
@@ -182,11 +190,11 @@ def test_positions_are_those_the_model_itself_would_compute(
 
 
 def test_prompts_have_the_form_of_the_checkpoint_s_own_chat_template(
-    tiny_model_folder: Path, checkpoint: Checkpoint, text: ChatText, features: list[Features]
+    folder: Path, checkpoint: Checkpoint, text: ChatText, features: list[Features]
 ) -> None:
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(tiny_model_folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     prompt = prompt_of((0, 1), "And 刚刚?", features, (Turn("What?", "A van at [14:03:01]."),))
     frames: list[dict[str, str]] = []
     for part in prompt.frames:
@@ -298,7 +306,7 @@ def test_features_are_the_pooled_tokens_with_deepstack_beside_them_in_the_stored
             torch.from_numpy(prepared.pixels), torch.tensor([prepared.grid])
         )
     wanted = torch.cat(
-        [seen.pooler_output[0], *(layer[0] for layer in seen.deepstack_features)], dim=1
+        [seen.pooler_output[0], *(layer[0] for layer in getattr(seen, "deepstack_features", ()))], dim=1
     ).bfloat16()
     stored = torch.from_numpy(features[0].bits().astype(np.int16)).view(torch.bfloat16)
 
@@ -351,19 +359,61 @@ def test_sixteen_bit_weights_compute_and_store(tmp_path: Path) -> None:
 
 
 def test_weights_that_are_missing_or_damaged_end_the_start_with_a_line(
-    tiny_model_folder: Path, tmp_path: Path, checkpoint: Checkpoint
+    folder: Path, tmp_path: Path, checkpoint: Checkpoint
 ) -> None:
     from safetensors.torch import load_file, save_file
 
-    weights = load_file(tiny_model_folder / "model.safetensors")
-    weights.pop("model.visual.merger.norm.weight")
-    for file in tiny_model_folder.iterdir():
+    weights = load_file(folder / "model.safetensors")
+    weights.pop(next(name for name in weights if "visual.merger." in name))
+    for file in folder.iterdir():
         if file.suffix != ".safetensors":
             (tmp_path / file.name).symlink_to(file)
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ModelNotLoadable, match=r"weights are missing: .*merger\.norm"):
+    with pytest.raises(ModelNotLoadable, match=r"weights are missing: .*merger\."):
         QwenVL(replace(checkpoint, folder=tmp_path), FP32, kept_bytes=0).load()
     (tmp_path / "model.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0not json at all!")
     with pytest.raises(ModelNotLoadable) as error:
         QwenVL(replace(checkpoint, folder=tmp_path), FP32, kept_bytes=0).load()
     assert "\n" not in str(error.value)
+
+
+def test_the_older_form_of_a_folder_gives_the_same_answer(tmp_path: Path) -> None:
+    """Hubs have Qwen2 checkpoints with the text model's values on the first level, and rotary sections elsewhere."""
+    checkpoint = read_checkpoint(str(build_tiny_model(tmp_path, family="qwen2_5_vl")), frame_tokens=24)
+    config = json.loads((tmp_path / "config.json").read_text())
+    text = config.pop("text_config")
+    sections = text.pop("rope_parameters")["mrope_section"]
+    older = {"torch_dtype": config.pop("dtype"), "rope_scaling": {"type": "mrope", "mrope_section": sections}}
+    theta = {"rope_theta": 10_000.0, "use_sliding_window": False, "sliding_window": 32_768}
+    del text["model_type"], text["layer_types"]
+    (tmp_path / "config.json").write_text(json.dumps(text | config | older | theta))
+    older_form = read_checkpoint(str(tmp_path), frame_tokens=24)
+    said = []
+    for form in (checkpoint, older_form):
+        model = QwenVL(form, FP32, kept_bytes=0)
+        model.load()
+        text_of = ChatText.load(form)
+        seen = model.encode([prepare(NoisePicture(n), form.pictures) for n in range(2)])
+        prompt = prompt_of((0, 1), "What?", [f for f in seen if isinstance(f, Features)])
+        intake = take_in(prompt, form, text=text_of.encoder, tokens=text_of.tokens, answer_tokens=LENGTH)
+        answering = model.open(intake, SamplingParams(LENGTH), RequestId("r"))
+        said.append([model.prefill(answering, 1_000), *(model.step([answering])[0] for _ in range(8))])
+
+    assert (older_form.feature_width, older_form.context_tokens, older_form.weights_type) == (
+        checkpoint.feature_width,
+        checkpoint.context_tokens,
+        checkpoint.weights_type,
+    )
+    assert said[0] == said[1]
+    assert len(set(said[0])) > 3
+
+
+def test_a_text_model_that_forgets_is_refused(tmp_path: Path) -> None:
+    checkpoint = read_checkpoint(str(build_tiny_model(tmp_path, family="qwen2_vl")))
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["text_config"] |= {"use_sliding_window": True, "sliding_window": 64, "max_window_layers": 1}
+    del config["text_config"]["layer_types"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+
+    with pytest.raises(ModelNotLoadable, match="sliding attention"):
+        QwenVL(checkpoint, FP32, kept_bytes=0).load()
