@@ -32,7 +32,8 @@ _WORDS: dict[Language, Words] = {Language.EN: EnglishWords(), Language.ZH: Chine
 
 @dataclass(frozen=True, slots=True)
 class MeasuredAnswer:
-    """Sentences, and the frames whose times they name, oldest first."""
+    """Sentences, and the frames that prove them, oldest first: those whose times they name, and of each thing
+    told of the one with the most motion, because it comes and goes at the picture's edge."""
 
     sentences: tuple[str, ...]
     frames: tuple[FrameInfo, ...]
@@ -49,7 +50,7 @@ _Item = Activity | SceneChange | CoverageGap
 class _Labels:
     """Hands out time labels of frames, and remembers which frames were named.
 
-    A label is written without tenths; that is settled at the end, when all named frames are known: where two
+    A label is written without tenths; that is settled at the end, when all frames shown are known: where two
     of them share a second, both get tenths, so that each names its own frame.
     """
 
@@ -61,6 +62,10 @@ class _Labels:
         """Return a stand-in for the frame's label, to be replaced by ``settle``."""
         self._named[frame.t_us] = frame
         return f"\x00{frame.t_us}\x00"
+
+    def show(self, frame: FrameInfo) -> None:
+        """Take the frame into the evidence without naming its time."""
+        self._named.setdefault(frame.t_us, frame)
 
     def settle(self, sentence: str) -> str:
         """Return the sentence with real labels."""
@@ -151,6 +156,8 @@ class _Account:
     def _story(self, thing: ObjectTrack) -> Story:
         span = self._evidence.span
         start, end = self._ends(thing.start_us, thing.end_us)
+        between = [frame for frame in self._frames if start.t_us <= frame.t_us <= end.t_us]
+        self._labels.show(max(between, key=lambda frame: frame.motion))
         cut = thing.end_us >= span.end_us
         if thing.open and self._live:
             ending, end = Ending.STILL_THERE, self._frames[-1]

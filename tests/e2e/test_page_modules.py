@@ -104,15 +104,25 @@ async def test_citations_are_found_by_characters_also_behind_astral_ones(page: P
     assert found[1]["t_us"] == 5
 
 
-async def test_evidence_shows_what_is_cited_first_and_nothing_twice(page: Page) -> None:
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("some-vl", [["r3", True], ["r1", False], ["r2", False]]),
+        ("measured", [["r1", False], ["r2", False], ["r3", True]]),
+    ],
+)
+async def test_evidence_shows_the_best_proof_first_and_nothing_twice(
+    page: Page, model: str, shown: list[list[object]]
+) -> None:
     found = await run(
         page,
         "answer.js",
         """const frames = [1, 2, 3].map((n) => ({ref: `r${n}`, t_us: n, label: ""}));
         const cited = ["r3", "r3", null].map((frame) => ({frame, verified: frame !== null}));
-        return m.evidence(frames, cited).map((each) => [each.frame.ref, each.cited]);""",
+        return m.evidence(frames, cited, a).map((each) => [each.frame.ref, each.cited]);""",
+        model,
     )
-    assert found == [["r3", True], ["r1", False], ["r2", False]]
+    assert found == shown
 
 
 @pytest.mark.parametrize(

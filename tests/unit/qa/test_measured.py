@@ -302,3 +302,10 @@ def test_no_sentence_of_any_clip_names_a_kind_of_thing_and_each_answer_names_a_t
                 answer = word_answer(seen, language)
                 assert cited(answer, " ".join(answer.sentences))
                 assert not [s for s in answer.sentences if KINDS.search(s)]
+
+
+def test_the_frames_show_each_thing_at_its_liveliest_besides_its_coming_and_going() -> None:
+    frames = [*frames_at([9, 11]), *frames_at([13], motion=0.3), *frames_at([14.9, 20])]
+    answer = word_answer(evidence([track(10.8, 15)], frames=frames, now=3600), EN)
+    assert [f.t_us for f in answer.frames] == [at(11), at(13), at(14.9)]
+    assert len(cited(answer, answer.sentences[0])) == 2

@@ -77,12 +77,16 @@ function byPlace(text, citations) {
 /**
  * @param {readonly UsedFrame[]} frames oldest first
  * @param {readonly Citation[]} citations
- * @returns {{frame: UsedFrame, cited: boolean}[]} the evidence: what is cited, each once, then the rest; both by time
+ * @param {string} model who answered
+ * @returns {{frame: UsedFrame, cited: boolean}[]} the evidence, best first: what is cited, each once, then the rest;
+ *   both by time. A measured answer names the moments in which a thing comes and goes at the picture's edge, and adds
+ *   those that show it best: there the rest comes first.
  */
-export function evidence(frames, citations) {
+export function evidence(frames, citations, model) {
   const cited = new Set(citations.filter((each) => each.verified).map((each) => each.frame));
   const all = frames.map((frame) => ({ frame, cited: cited.has(frame.ref) }));
-  return [...all.filter((each) => each.cited), ...all.filter((each) => !each.cited)];
+  const parts = [all.filter((each) => each.cited), all.filter((each) => !each.cited)];
+  return (model === "measured" ? parts.reverse() : parts).flat();
 }
 
 /**

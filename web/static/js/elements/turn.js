@@ -104,7 +104,7 @@ export class TurnView extends Part {
 
   /** @param {Say} say @param {Turn} turn @param {State} state @param {string} zone */
   #drawEvidence(say, turn, state, zone) {
-    const all = turn.done ? evidence(turn.frames, turn.citations ?? []) : [];
+    const all = turn.done ? evidence(turn.frames, turn.citations ?? [], turn.done.model) : [];
     show(this.strip, all.length > 0);
     if (!all.length) return;
     const hidden = this.#all || all.length <= SHOWN ? 0 : all.length - SHOWN + 1;
