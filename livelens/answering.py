@@ -60,6 +60,7 @@ def choose_model(settings: Settings) -> ModelChoice:
                 settings.model_url,
                 model=settings.model_name or None,
                 api_key=settings.model_key.get_secret_value() or None,
+                limits=settings.remote,
             )
         )
     if settings.model == "none":

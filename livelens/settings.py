@@ -26,7 +26,7 @@ import featcache
 from ingest import IngestSettings
 from livelens.errors import WrongSetting
 from livelens.logs import LogFormat
-from models import EngineSettings
+from models import EngineSettings, RemoteLimits
 from qa import AskSettings
 from sampler import SamplerSettings
 from web import WebSettings
@@ -64,6 +64,7 @@ class Settings(BaseSettings):
         sampler: Choosing frames.
         window: Keeping frames.
         engine: The model in this process.
+        remote: The model at ``model_url``.
         ask: Answering questions.
         web: Serving pages, programs and sockets.
     """
@@ -90,6 +91,7 @@ class Settings(BaseSettings):
     sampler: SamplerSettings = SamplerSettings()
     window: featcache.Settings = featcache.Settings()
     engine: EngineSettings = EngineSettings()
+    remote: RemoteLimits = RemoteLimits()
     ask: AskSettings = AskSettings()
     web: WebSettings = WebSettings()
 

@@ -22,7 +22,7 @@ from models.errors import (
     PromptTooLarge,
 )
 from models.openai import OpenAIDecoder
-from models.openai_settings import OpenAISettings
+from models.openai_settings import OpenAISettings, RemoteLimits
 from models.opening import LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
 from models.prompt import FramePart, Part, Prompt, TextPart, Turn
 from models.schedule import Limits
@@ -52,6 +52,7 @@ __all__ = [
     "Prompt",
     "PromptTooLarge",
     "Reads",
+    "RemoteLimits",
     "RemoteModel",
     "SamplingParams",
     "TextPart",

@@ -65,24 +65,24 @@ class OpenAIDecoder:
         self, settings: OpenAISettings, *, clock: Clock, jitter: random.Random | None = None
     ) -> None:
         self._settings = settings
+        self._limits = settings.limits
         self._clock = clock
         self._jitter = jitter or random.Random()
         self._base = settings.base
         self._model = settings.model
         self._dialect = Dialect()
-        self._health = Health(failures=1, retry_after_us=settings.retry_after_us)
+        self._health = Health(failures=1, retry_after_us=settings.limits.retry_after_us)
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         self._client = httpx2.AsyncClient(
             headers=headers,
-            timeout=httpx2.Timeout(None, connect=settings.connect_timeout_us / 1e6),
+            timeout=httpx2.Timeout(None, connect=settings.limits.connect_timeout_us / 1e6),
             trust_env=not settings.is_loopback,  # a proxy set for the outside is of no use here
         )
 
     @property
     def profile(self) -> ModelProfile:
-        settings = self._settings
-        name = self._model or settings.host
-        return ModelProfile(name, Reads.JPEG, settings.frame_tokens, settings.window_tokens)
+        name, limits = self._model or self._settings.host, self._limits
+        return ModelProfile(name, Reads.JPEG, limits.frame_tokens, limits.window_tokens)
 
     def healthy(self) -> bool:
         """Return whether the last exchange worked, or lies so far back that another try is due."""
@@ -147,7 +147,7 @@ class OpenAIDecoder:
                 return
             reader = EventReader()
             pieces = await closing.enter_async_context(aclosing(_bytes_of(response)))
-            patience = _Patience(self._settings.first_byte_timeout_us / 1e6)
+            patience = _Patience(self._limits.first_byte_timeout_us / 1e6)
             while (piece := await self._next_piece(pieces, patience)) is not None:
                 for event in self._read(reader, piece):
                     patience = self._patience_after(event, patience)
@@ -167,7 +167,7 @@ class OpenAIDecoder:
             case Ended():
                 return _Patience(2.0, over=True)  # for the usage
             case Text() if not before.over:
-                return _Patience(self._settings.idle_timeout_us / 1e6)
+                return _Patience(self._limits.idle_timeout_us / 1e6)
             case _:
                 return before
 
@@ -196,7 +196,7 @@ class OpenAIDecoder:
                 body = request_body(prompt, model=model, sampling=sampling, dialect=self._dialect)
                 response = await self._send(body, closing)
             except TimeoutError:  # not tried again: whoever asked has waited long enough
-                wait_s = self._settings.first_byte_timeout_us // 1_000_000
+                wait_s = self._limits.first_byte_timeout_us // 1_000_000
                 raise self._note(DecoderUnavailable(f"no answer within {wait_s} s")) from None
             except (DecoderUnavailable, DecoderRefused) as error:
                 failure = error
@@ -208,13 +208,13 @@ class OpenAIDecoder:
                     self._dialect = adapted  # asked in another way at once; at most once for each way
                     continue
                 failure, pause_us = error_of(response.status_code, said), _retry_after_us(response)
-            if attempt >= self._settings.attempts or not isinstance(failure, DecoderUnavailable):
+            if attempt >= self._limits.attempts or not isinstance(failure, DecoderUnavailable):
                 raise self._note(failure)
             if pause_us is None:
                 pause_us = int(
-                    self._settings.retry_pause_us * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
+                    self._limits.retry_pause_us * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
                 )
-            elif pause_us > self._settings.idle_timeout_us // 6:
+            elif pause_us > self._limits.idle_timeout_us // 6:
                 raise self._note(failure)  # asked to wait longer than anybody would
             attempt += 1
             await asyncio.sleep(pause_us / 1e6)
@@ -222,7 +222,7 @@ class OpenAIDecoder:
     async def _send(self, body: dict[str, object], closing: AsyncExitStack) -> httpx2.Response:
         """Return the head of whatever comes back. Raises TimeoutError, DecoderUnavailable."""
         try:
-            async with asyncio.timeout(self._settings.first_byte_timeout_us / 1e6):
+            async with asyncio.timeout(self._limits.first_byte_timeout_us / 1e6):
                 request = self._client.stream("POST", f"{self._base}/chat/completions", json=body)
                 return await closing.enter_async_context(request)
         except _BROKEN as error:
@@ -233,7 +233,7 @@ class OpenAIDecoder:
         body = b""
         try:
             async with (
-                asyncio.timeout(self._settings.idle_timeout_us / 1e6),
+                asyncio.timeout(self._limits.idle_timeout_us / 1e6),
                 aclosing(_bytes_of(response)) as pieces,
             ):
                 async for piece in pieces:
@@ -253,7 +253,7 @@ class OpenAIDecoder:
         if self._model is not None:
             return self._model
         try:
-            async with asyncio.timeout(self._settings.connect_timeout_us / 1e6):
+            async with asyncio.timeout(self._limits.connect_timeout_us / 1e6):
                 response = await self._client.get(f"{self._base}/models")
         except TimeoutError:
             raise DecoderUnavailable("it does not list its models in time") from None

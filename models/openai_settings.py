@@ -1,18 +1,15 @@
 """Where an OpenAI-compatible decoder is, and how long to wait for it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
 from urllib.parse import urlsplit, urlunsplit
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAISettings:
-    """Where the decoder is, and how long to wait for it.
+class RemoteLimits:
+    """How much is sent to a decoder at an address, and how long it may take.
 
     Attributes:
-        url: Base address; ``/v1`` is added where it has no path.
-        model: The model's name there; None takes the first one that the server lists.
-        api_key: Sent as a bearer token; never logged.
         frame_tokens: Estimate of the vision tokens of one frame there.
         window_tokens: Vision tokens one question may have; with ``frame_tokens`` it bounds the frames sent.
         connect_timeout_us: For one connection attempt.
@@ -23,9 +20,6 @@ class OpenAISettings:
         retry_after_us: After a failure, so long until the address counts as worth another question.
     """
 
-    url: str
-    model: str | None = None
-    api_key: str | None = field(default=None, repr=False)
     frame_tokens: int = 512
     window_tokens: int = 8_192
     connect_timeout_us: int = 5_000_000
@@ -36,20 +30,38 @@ class OpenAISettings:
     retry_after_us: int = 5_000_000
 
     def __post_init__(self) -> None:
+        for limit in fields(self):
+            least, value = 0 if limit.name == "retry_after_us" else 1, getattr(self, limit.name)
+            if value < least:
+                raise ValueError(f"{limit.name} must be at least {least}, got {value}")
+        if self.window_tokens < self.frame_tokens:
+            raise ValueError(
+                f"window_tokens must hold one frame's {self.frame_tokens}, got {self.window_tokens}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAISettings:
+    """Where the decoder is, and its limits.
+
+    Attributes:
+        url: Base address; ``/v1`` is added where it has no path.
+        model: The model's name there; None takes the first one that the server lists.
+        api_key: Sent as a bearer token; never logged.
+        limits: How much is sent, and how long to wait.
+    """
+
+    url: str
+    model: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    limits: RemoteLimits = RemoteLimits()
+
+    def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("url must be an http or https address")
         if parts.username or parts.password:
             raise ValueError("url must hold no name and password; use api_key")
-        if self.attempts < 1 or self.frame_tokens < 1 or self.window_tokens < self.frame_tokens:
-            raise ValueError("attempts and frame_tokens must be positive, window_tokens at least one frame's")
-        if (
-            min(
-                self.connect_timeout_us, self.first_byte_timeout_us, self.idle_timeout_us, self.retry_pause_us
-            )
-            < 1
-        ):
-            raise ValueError("timeouts and pauses must be positive")
 
     @property
     def base(self) -> str:

@@ -13,7 +13,7 @@ from core.ids import CameraId, RequestId, make_frame_ref
 from models.decoder import Decoder, Delta, Finish, Reads, SamplingParams
 from models.errors import DecoderUnavailable
 from models.openai import OpenAIDecoder
-from models.openai_settings import OpenAISettings
+from models.openai_settings import OpenAISettings, RemoteLimits
 from models.prompt import FramePart, Prompt, TextPart, Turn
 from tests.support.scripted_decoder import Asked, Script, ScriptedDecoder
 from tests.support.scripted_openai import Reply, ScriptedOpenAI, SeenRequest
@@ -86,7 +86,9 @@ async def openai(folder: Path) -> AsyncIterator[Bench]:
         return Reply(deltas=WORDS, byte_by_byte=True, delta_s=0.001)
 
     with ScriptedOpenAI(reply) as server:
-        decoder = OpenAIDecoder(OpenAISettings(server.url, attempts=1), clock=ServiceClock())
+        decoder = OpenAIDecoder(
+            OpenAISettings(server.url, limits=RemoteLimits(attempts=1)), clock=ServiceClock()
+        )
         await decoder.start()
 
         def seen() -> str:

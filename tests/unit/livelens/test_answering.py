@@ -7,7 +7,7 @@ from core.clock import ManualClock
 from core.meter import NullMeter
 from livelens.answering import answering, choose_model
 from livelens.settings import Settings
-from models import LocalModel, ModelNotLoadable, NoModel, RemoteModel
+from models import LocalModel, ModelNotLoadable, NoModel, RemoteLimits, RemoteModel
 
 
 def test_without_a_model_answers_are_measured() -> None:
@@ -19,6 +19,13 @@ def test_an_address_wins_over_a_local_model_and_carries_its_key() -> None:
     assert isinstance(choice, RemoteModel)
     assert choice.settings.api_key == "k"
     assert "'k'" not in repr(choice)
+
+
+def test_the_limits_of_an_address_are_the_operator_s() -> None:
+    limits = RemoteLimits(frame_tokens=64, attempts=1)
+    choice = choose_model(Settings(model_url="http://127.0.0.1:11434", remote=limits))
+    assert isinstance(choice, RemoteModel)
+    assert choice.settings.limits == limits
 
 
 def test_any_other_name_is_a_local_model() -> None:

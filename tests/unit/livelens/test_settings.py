@@ -53,6 +53,7 @@ def test_a_secret_comes_from_a_file_and_is_never_shown(
             "ingest.read_timeout_s = 'soon': input should be a valid number",
         ),
         ("[ingest]\nread_timeout_s = -1", "read_timeout_s must be above 0, got -1"),
+        ("[remote]\nattempts = 0", "attempts must be at least 1, got 0"),
         ('zone = "Mars/Base"', "zone = 'Mars/Base': must be 'local' or a time zone name"),
         ("port =", "is not TOML"),
     ],

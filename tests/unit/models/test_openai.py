@@ -13,7 +13,7 @@ from core.ids import CameraId, RequestId, make_frame_ref
 from models.decoder import Delta, Finish, Reads, SamplingParams
 from models.errors import DecoderRefused, DecoderUnavailable, NoUsableFrames, PromptTooLarge
 from models.openai import OpenAIDecoder
-from models.openai_settings import OpenAISettings
+from models.openai_settings import OpenAISettings, RemoteLimits
 from models.prompt import FramePart, Prompt
 from tests.support.scripted_openai import MODEL, Reply, ScriptedOpenAI
 from tests.support.tiny_model import eventually
@@ -23,7 +23,10 @@ HI = Prompt("Watch.", (), "Hello?")
 
 @asynccontextmanager
 async def client(server: ScriptedOpenAI, clock: Any = None, **settings: Any) -> AsyncIterator[OpenAIDecoder]:
-    chosen = OpenAISettings(**{"url": server.url, "retry_pause_us": 1_000} | settings)
+    """Yield a client of a server; ``settings`` are its limits, and ``model`` and ``api_key``."""
+    address = {name: settings.pop(name) for name in ("model", "api_key") if name in settings}
+    limits = RemoteLimits(**{"retry_pause_us": 1_000} | settings)
+    chosen = OpenAISettings(server.url, limits=limits, **address)
     decoder = OpenAIDecoder(chosen, clock=clock or ServiceClock(), jitter=random.Random(1))
     try:
         yield decoder

@@ -1,8 +1,6 @@
-from typing import Any
-
 import pytest
 
-from models.openai_settings import OpenAISettings
+from models.openai_settings import OpenAISettings, RemoteLimits
 
 
 @pytest.mark.parametrize(
@@ -18,21 +16,30 @@ def test_addresses_may_be_given_as_people_know_them(given: str, base: str) -> No
     assert OpenAISettings(given).base == base
 
 
+@pytest.mark.parametrize("wrong", ["ftp://host", "host:80", "http://me:secret@host"])
+def test_addresses_that_make_no_sense_are_refused_without_showing_a_password(wrong: str) -> None:
+    with pytest.raises(ValueError) as error:
+        OpenAISettings(wrong)
+    assert "secret" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"url": "ftp://host"},
-        {"url": "host:80"},
-        {"url": "http://me:secret@host"},
         {"attempts": 0},
+        {"frame_tokens": 0},
         {"window_tokens": 10},
+        {"connect_timeout_us": 0},
+        {"first_byte_timeout_us": 0},
         {"idle_timeout_us": 0},
+        {"retry_pause_us": 0},
+        {"retry_after_us": -1},
     ],
 )
-def test_settings_that_make_no_sense_are_refused_without_showing_a_password(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError) as error:
-        OpenAISettings(**{"url": "http://host"} | wrong)
-    assert "secret" not in str(error.value)
+def test_limits_that_make_no_sense_are_refused_by_name(wrong: dict[str, int]) -> None:
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} must .*, got {wrong[name]}"):
+        RemoteLimits(**wrong)
 
 
 @pytest.mark.parametrize(
