@@ -132,8 +132,8 @@ async def picture_for_readme(
     async with browsing() as browser, opened(browser, url, size=size) as visit:
         page = visit.page
         await expect(page.locator("ll-picture img.live")).to_be_visible(timeout=_ANSWER_MS)
-        await expect(page.locator("[data-samples]")).not_to_have_attribute("data-samples", "")
         await page.get_by_role("button", name="1 min", exact=True).click()
+        await expect(page.locator("ll-timeline .summary")).to_contain_text("moved", timeout=_ANSWER_MS)
         await ask(page, question)
         await expect(page.locator("ll-turn[data-phase=done]")).to_be_visible(timeout=_ANSWER_MS)
         await expect(page.locator("ll-turn a.moment").first).to_be_visible()
