@@ -5,7 +5,7 @@ could be seen. It leaves to others which frames are worth keeping (sampler), how
 (models, through ``Encoder``) and which frames a question looks at (qa).
 
     Sample -> fill() -> StoredFrame -> MemoryPool -> index(), fetch() -> qa
-    Gap, StaticSpan, ObjectTrack, ... -> put_record() -> coverage(), timeline()
+    Gap, StaticSpan, ObjectTrack, ... -> put_record() -> coverage()
     budget, retention -> oldest frames leave -> Head.evicted_before_us
 """
 
@@ -15,7 +15,6 @@ from featcache.fill import Encoder, fill
 from featcache.pool import CameraHolding, MemoryPool, PoolStatistics
 from featcache.retention import keep_trimmed, trim_all
 from featcache.settings import Settings
-from featcache.timeline import TierRun, Timeline, TimelineGap, timeline
 from featcache.window import FrameInfo, Head, StoredFrame, Tier, Window, WindowReader
 
 __all__ = [
@@ -32,9 +31,6 @@ __all__ = [
     "StaleIncarnation",
     "StoredFrame",
     "Tier",
-    "TierRun",
-    "Timeline",
-    "TimelineGap",
     "UnknownCamera",
     "Window",
     "WindowReader",
@@ -42,6 +38,5 @@ __all__ = [
     "coverage",
     "fill",
     "keep_trimmed",
-    "timeline",
     "trim_all",
 ]
