@@ -29,13 +29,22 @@ from qa.hear import Heard, hear
 from qa.labels import crosses_midnight
 from qa.look import Look, fetch, look
 from qa.ports import MEASURED, AskParts, Evidence, Measured
-from qa.prompt import Setting, build_prompt, label_of, used_frames
+from qa.prompt import label_of
 from qa.settings import AskSettings
-from qa.speak import NoWords, Speech, speak
+from qa.show import Shown
+from qa.speak import NoRoom, NoWords, Speech, speak
 from qa.telling import Stopwatch, Telling
 from qa.when_clock import NoteKind
 from qa.window_text import window_text
-from qa.wording import degraded_text, no_frames_text, note_text, outcome_sentences, thinned_text, unseen_texts
+from qa.wording import (
+    degraded_text,
+    halved_text,
+    no_frames_text,
+    note_text,
+    outcome_sentences,
+    thinned_text,
+    unseen_texts,
+)
 from store.conversations import StoredTurn
 
 _log = logging.getLogger(__name__)
@@ -50,6 +59,7 @@ class _Turn:
     encoded_before: int
     outcome: Outcome = Outcome.OK
     usage: AnswerUsage = field(default_factory=AnswerUsage)
+    announced: tuple[UsedFrame, ...] = ()
     frames_used: int = 0
     pictures_sent: int = 0
     model: str = MEASURED
@@ -156,37 +166,65 @@ class Asker:
                     yield value
             return
         self._fetched(turn)
-        frames = used_frames(stored, seen.span, heard.camera.zone)
-        yield self._started(turn, seen, frames)
-        telling = self._telling(turn, frames)
+        shown = Shown(heard, seen, profile.reads, stored)
+        yield self._started(turn, seen, shown.frames)
+        telling = self._telling(turn, shown.frames)
         for sentence in self._preface(turn):
             yield telling.say(sentence + _between_sentences(heard.language))
-        setting = Setting(seen.span, heard.camera.zone, heard.now_us, seen.records)
-        prompt = build_prompt(heard.text, stored, setting=setting, reads=profile.reads, history=heard.history)
+        async with aclosing(self._speak(turn, decoder, shown, telling)) as values:
+            async for value in values:
+                yield value
+
+    async def _speak(
+        self, turn: _Turn, decoder: Decoder, shown: Shown, telling: Telling
+    ) -> AsyncGenerator[Answer, None]:
+        """Let the decoder speak; once more with half of the frames where all of them do not fit."""
+        heard, profile = turn.heard, decoder.profile
         speech = Speech(heard.question.id, self._max_tokens(heard.question), heard.language, self._settings)
+        words = speak(decoder, shown.prompt(), speech=speech, watch=turn.watch, meter=self._parts.meter)
+        failed: NoWords | None = None
         try:
-            async with aclosing(
-                speak(decoder, prompt, speech=speech, watch=turn.watch, meter=self._parts.meter)
-            ) as pieces:
-                async for piece in pieces:
+            async with aclosing(words):
+                async for piece in words:
                     yield telling.say(piece)
-        except NoWords:
-            turn.notice(degraded_text(profile.name, heard.language))
-            measured = self._worded(turn, seen)
-            turn.frames_used = len(_named_frames(measured, seen, heard))
-            async with aclosing(self._tell(turn, seen, telling, measured.sentences, preface=False)) as values:
-                async for value in values:
-                    yield value
+        except NoWords as error:
+            failed = error
+        if failed is None:
+            yield await self._spoken(turn, profile.name, shown, speech, telling)
             return
-        turn.model, turn.frames_used, turn.usage = profile.name, len(frames), speech.usage
-        turn.pictures_sent = sum(1 for frame in prompt.frames if frame.jpeg is not None)
-        turn.outcome = speech.outcome
-        turn.notices = (
-            *turn.notices,
-            *speech.notices(profile.name),
-            *_limits_of_sight(heard, seen, len(frames)),
-        )
-        yield await self._done(turn, seen, telling)
+        half = shown.half() if isinstance(failed, NoRoom) else None
+        if half is not None:
+            telling.look_at(half.frames)
+            instead = self._speak(turn, decoder, half, telling)
+        else:
+            instead = self._measure_instead(turn, profile.name, shown.seen, telling)
+        async with aclosing(instead):
+            async for value in instead:
+                yield value
+
+    async def _spoken(
+        self, turn: _Turn, model: str, shown: Shown, speech: Speech, telling: Telling
+    ) -> AnswerDone:
+        """Return the end of an answer that the decoder gave."""
+        turn.model, turn.outcome, turn.usage = model, speech.outcome, speech.usage
+        turn.frames_used, turn.pictures_sent = shown.used(speech.refused), shown.pictures
+        if shown.halved:
+            turn.notice(halved_text(model, turn.heard.language))
+        for text in (*speech.notices(model), *_limits_of_sight(turn.heard, shown.seen, turn.frames_used)):
+            turn.notice(text)
+        return await self._done(turn, shown.seen, telling)
+
+    async def _measure_instead(
+        self, turn: _Turn, model: str, seen: Look, telling: Telling
+    ) -> AsyncGenerator[Answer, None]:
+        """Go on with the measured answer where a model said nothing."""
+        turn.notice(degraded_text(model, turn.heard.language))
+        measured = self._worded(turn, seen)
+        turn.frames_used = len(_named_frames(measured, seen, turn.heard))
+        telling.look_at(turn.announced)
+        async with aclosing(self._tell(turn, seen, telling, measured.sentences, preface=False)) as values:
+            async for value in values:
+                yield value
 
     # ------------------------------------------------------------ pieces of a stream
 
@@ -204,6 +242,7 @@ class Asker:
     def _started(self, turn: _Turn, seen: Look, frames: tuple[UsedFrame, ...]) -> AnswerStarted:
         heard = turn.heard
         zone = heard.camera.zone
+        turn.announced = frames
         return AnswerStarted(
             id=heard.question.id,
             camera_id=heard.camera.id,

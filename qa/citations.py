@@ -21,10 +21,15 @@ class CitationChecker:
     """
 
     def __init__(self, frames: Sequence[UsedFrame], zone: ZoneInfo) -> None:
-        self._frames = tuple((frame, *_written(frame.t_us, zone)) for frame in frames)
+        self._zone = zone
+        self.look_at(frames)
         self._tail = ""  # text from an opened bracket on that may yet become a label
         self._seen = 0  # characters before the tail
         self._found: list[Citation] = []
+
+    def look_at(self, frames: Sequence[UsedFrame]) -> None:
+        """Check what is still to come against these frames."""
+        self._frames = tuple((frame, *_written(frame.t_us, self._zone)) for frame in frames)
 
     @property
     def citations(self) -> tuple[Citation, ...]:

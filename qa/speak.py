@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from core.errors import ServiceError
-from core.ids import RequestId
+from core.ids import FrameRef, RequestId
 from core.meter import Meter, Metric
 from models.decoder import Decoder, Delta, Finish, SamplingParams
+from models.errors import PromptTooLarge
 from models.prompt import Prompt
 from qa.answers import AnswerUsage, Language, Outcome
 from qa.settings import AskSettings
@@ -26,15 +27,20 @@ class NoWords(Exception):
     """The decoder failed, or ended, before its first word."""
 
 
+class NoRoom(NoWords):
+    """The prompt is larger than the decoder holds; a smaller one may do."""
+
+
 @dataclass(slots=True)
 class Speech:
-    """What is asked of a decoder for one answer, and what came of it."""
+    """What is asked of a decoder for one answer, and what came of it. ``refused`` frames it could not read."""
 
     request: RequestId
     max_tokens: int
     language: Language
     settings: AskSettings
     usage: AnswerUsage = field(default_factory=AnswerUsage)
+    refused: tuple[FrameRef, ...] = ()
     finish: Finish | None = None
     failed: bool = False
 
@@ -54,8 +60,8 @@ async def speak(
 ) -> AsyncGenerator[str, None]:
     """Yield the decoder's words as they come; ``speech`` then knows how it ended.
 
-    A failure after the first word ends the stream; before it, NoWords is raised. Closing the iterator early
-    aborts the request in the decoder.
+    A failure after the first word ends the stream; before it, NoWords is raised, NoRoom where the prompt is too
+    large. Closing the iterator early aborts the request in the decoder.
     """
     sampling = SamplingParams(max_tokens=speech.max_tokens)
     limits = speech.settings
@@ -69,6 +75,7 @@ async def speak(
                     break
                 if delta.usage is not None:
                     speech.usage = AnswerUsage(delta.usage.prompt_tokens, delta.usage.completion_tokens)
+                    speech.refused = delta.usage.refused
                 speech.finish = delta.finish or speech.finish
                 if not delta.text:
                     continue
@@ -82,6 +89,8 @@ async def speak(
     except (ServiceError, TimeoutError) as error:
         code = error.code if isinstance(error, ServiceError) else "timeout"
         _log.warning("the decoder failed", extra={"code": code, "begun": begun, "request": speech.request})
+        if isinstance(error, PromptTooLarge) and not begun:
+            raise NoRoom from error
         speech.failed = True
     if not begun:
         raise NoWords

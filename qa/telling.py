@@ -77,6 +77,10 @@ class Telling:
             self._meter.count(Metric.CITATIONS, verified="true" if citation.verified else "false")
         return AnswerDelta(self._request, text)
 
+    def look_at(self, frames: Sequence[UsedFrame]) -> None:
+        """Check what is still to be said against these frames."""
+        self._checker.look_at(frames)
+
     def told(self) -> Told:
         """Return everything said so far."""
         return Told("".join(self._pieces), self._checker.citations)

@@ -114,6 +114,13 @@ def thinned_text(used: int, held: int, language: Language) -> str:
     )
 
 
+def halved_text(model: str, language: Language) -> str:
+    """Return that a model holds less than was chosen for it, so that it was shown less."""
+    if language is _EN:
+        return f"More pictures than these do not fit {model}."
+    return f"更多画面超出了 {model} 的容量。"
+
+
 def degraded_text(model: str, language: Language) -> str:
     """Return that a model is away and motion was measured instead."""
     if language is _EN:

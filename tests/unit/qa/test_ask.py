@@ -19,7 +19,7 @@ from qa.settings import AskSettings
 from store import Store
 from store.errors import CameraNotRegistered, UnknownConversation
 from tests.support.qa_stage import GATE, SECOND_US, Stage, local_us
-from tests.support.scripted_decoder import Script, ScriptedDecoder
+from tests.support.scripted_decoder import Asked, Script, ScriptedDecoder
 from tests.support.windows import ENCODER
 
 FEATURES = ModelProfile("real", Reads.FEATURES, frame_tokens=4, window_tokens=256, encoder_version=ENCODER)
@@ -222,6 +222,60 @@ async def test_a_decoder_that_fails_before_its_first_word_is_replaced_by_measure
     announced = {frame.ref for frame in answer.started.frames}
     assert {citation.frame for citation in answer.done.citations} <= announced
     assert stage.conversations.turns[0].model == "measured"
+
+
+async def test_a_prompt_that_does_not_fit_is_asked_once_more_with_half_of_the_frames() -> None:
+    decoder = ScriptedDecoder(Script(error=PromptTooLarge(9, 8)), Script.of("[15:04:15] and [15:04:17]."))
+    stage = await Stage.open(decoder=decoder)
+    times = await stage.frames(count=15)
+    answer = await stage.ask()
+    first, second = decoder.prompts
+    assert len(first.frames) == 15
+    refs = [frame.ref for frame in answer.started.frames]
+    shown = [refs.index(frame.ref) for frame in second.frames]
+    assert (shown[0], shown[-1]) == (0, 14)
+    assert 2 < len(shown) <= 8
+    assert second.question == first.question
+    assert (answer.done.model, answer.done.outcome) == ("scripted", Outcome.OK)
+    assert answer.done.frames_used == answer.done.frames_encoded_now == len(shown)
+    assert answer.done.notice == (
+        f"More pictures than these do not fit scripted. {len(shown)} of 15 frames were looked at."
+    )
+    first_cited, second_cited = answer.done.citations
+    assert (first_cited.verified, first_cited.t_us) == (True, times[0])
+    assert 2 not in shown
+    assert not second_cited.verified  # announced at first, but not looked at
+
+
+async def test_a_prompt_that_does_not_fit_by_half_either_is_replaced_by_measurement_over_all_frames() -> None:
+    decoder = ScriptedDecoder(Script(error=PromptTooLarge(9, 8)))
+    stage = await Stage.open(decoder=decoder)
+    await stage.frames()
+    answer = await stage.ask()
+    assert len(decoder.asked) == 2
+    assert (answer.done.model, decoder.running) == ("measured", 0)
+    assert answer.done.notice == "scripted did not answer; this is measured from motion alone."
+    assert all(citation.verified for citation in answer.done.citations)
+
+
+async def test_one_frame_that_does_not_fit_is_not_halved() -> None:
+    decoder = ScriptedDecoder(Script(error=PromptTooLarge(9, 8)))
+    stage = await Stage.open(decoder=decoder)
+    await stage.frames(count=1)
+    assert (await stage.ask()).done.model == "measured"
+    assert len(decoder.asked) == 1
+
+
+async def test_frames_that_the_decoder_could_not_read_do_not_count_as_used() -> None:
+    def leave_out(asked: Asked) -> Script:
+        refused = tuple(frame.ref for frame in asked.prompt.frames[:2])
+        return Script(("Yes.",), usage=Usage(100, 1, refused=refused))
+
+    stage = await Stage.open(decoder=ScriptedDecoder(leave_out, profile=FEATURES))
+    await stage.frames(count=8, features=True)
+    answer = await stage.ask()
+    assert answer.done.frames_used == 6
+    assert answer.done.notice == "6 of 8 frames were looked at."
 
 
 async def test_a_decoder_that_says_nothing_at_all_is_replaced_by_measurement() -> None:

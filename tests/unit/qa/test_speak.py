@@ -5,14 +5,14 @@ from contextlib import aclosing
 import pytest
 
 from core.clock import ManualClock
-from core.ids import RequestId
+from core.ids import CameraId, RequestId, make_frame_ref
 from core.meter import Metric, TallyMeter
-from models.decoder import Finish
-from models.errors import DecoderUnavailable
+from models.decoder import Finish, Usage
+from models.errors import DecoderUnavailable, PromptTooLarge
 from models.prompt import Prompt
 from qa.answers import Language, Outcome
 from qa.settings import AskSettings
-from qa.speak import NoWords, Speech, speak
+from qa.speak import NoRoom, NoWords, Speech, speak
 from qa.telling import Stopwatch
 from tests.support.scripted_decoder import Script, ScriptedDecoder
 
@@ -63,6 +63,21 @@ async def test_failing_in_the_middle_shortens_and_keeps_the_words() -> None:
 async def test_no_word_at_all_is_told_apart(script: Script) -> None:
     with pytest.raises(NoWords):
         await spoken(ScriptedDecoder(script), speech())
+
+
+async def test_a_prompt_too_large_is_told_apart_only_before_the_first_word() -> None:
+    with pytest.raises(NoRoom):
+        await spoken(ScriptedDecoder(Script(error=PromptTooLarge(9, 8))), speech())
+    asked = speech()
+    assert await spoken(ScriptedDecoder(Script(("a", "b"), PromptTooLarge(9, 8), 1)), asked) == ["a"]
+    assert asked.failed
+
+
+async def test_frames_that_were_left_out_are_known_at_the_end() -> None:
+    refused = (make_frame_ref(CameraId("gate"), 1),)
+    asked = speech()
+    await spoken(ScriptedDecoder(Script(("a",), usage=Usage(1, 1, refused=refused))), asked)
+    assert asked.refused == refused
 
 
 async def test_silence_before_the_first_word_and_in_the_middle_ends_the_stream() -> None:

@@ -47,3 +47,12 @@ def test_text_and_citations_are_kept_and_counted() -> None:
         (Metric.CITATIONS, (("verified", "true"),)): 1,
         (Metric.CITATIONS, (("verified", "false"),)): 1,
     }
+
+
+def test_what_is_said_from_now_on_is_checked_against_other_frames() -> None:
+    used = UsedFrame(make_frame_ref(CameraId("gate"), T_US), T_US, "[14:03:05]")
+    telling = Telling(RequestId("req_1"), (used,), BERLIN, TallyMeter())
+    telling.say("[14:03:05]")
+    telling.look_at(())
+    telling.say(" [14:03:05]")
+    assert [(c.verified, c.offset) for c in telling.told().citations] == [(True, 0), (False, 11)]

@@ -12,6 +12,7 @@ from qa.wording import (
     degraded_text,
     gap_reason,
     gap_text,
+    halved_text,
     limit_text,
     no_frames_text,
     note_text,
@@ -139,7 +140,12 @@ def test_every_note_names_the_time_and_its_instants_with_offset(kind: NoteKind, 
 
 @pytest.mark.parametrize("language", list(Language))
 def test_notices_name_the_model_and_the_numbers(language: Language) -> None:
-    for text in (degraded_text("m1", language), no_frames_text("m1", language), cut_text("m1", language)):
+    for text in (
+        degraded_text("m1", language),
+        no_frames_text("m1", language),
+        cut_text("m1", language),
+        halved_text("m1", language),
+    ):
         assert "m1" in text
     assert all(number in thinned_text(41, 600, language) for number in ("41", "600"))
     assert "256" in limit_text(256, language)
