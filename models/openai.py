@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ import httpx2
 from core.clock import Clock
 from core.ids import RequestId
 from models.decoder import Delta, Finish, ModelProfile, Reads, SamplingParams, Usage
-from models.errors import DecoderRefused, DecoderUnavailable, NoUsableFrames
+from models.errors import DecoderRefused, DecoderUnavailable, NoUsableFrames, PromptTooLarge
 from models.health import Health
 from models.openai_settings import OpenAISettings
 from models.openai_wire import (
@@ -30,6 +30,7 @@ from models.openai_wire import (
     EventReader,
     Failed,
     Failure,
+    Said,
     Text,
     adapt,
     error_of,
@@ -53,6 +54,15 @@ class _Patience:
 
     wait_s: float
     over: bool = False
+
+
+class _Again(Exception):
+    """An attempt failed, and the next one may not; ``asked_us`` is how long the server asked to wait."""
+
+    def __init__(self, failure: DecoderUnavailable, asked_us: int | None = None) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.asked_us = asked_us
 
 
 class OpenAIDecoder:
@@ -129,35 +139,54 @@ class OpenAIDecoder:
                         finish = reason
                     case Counted(counted):
                         usage = replace(counted, refused=refused)
-                    case Failed(error):
-                        self._note(error)
-                        raise error
                     case Closed():
                         pass
         self._health.succeeded()
         yield Delta("", finish or Finish.STOP, usage)
 
-    async def _events(self, prompt: Prompt, sampling: SamplingParams) -> AsyncGenerator[Event]:
-        """Yield what the server says, from the first attempt that gets an answer."""
+    async def _events(self, prompt: Prompt, sampling: SamplingParams) -> AsyncGenerator[Said]:
+        """Yield what the server says, from the first attempt that comes to its first word."""
+        attempt, begun = 1, False
+        while True:
+            try:
+                async with aclosing(self._attempt(prompt, sampling)) as events:
+                    async for event in events:
+                        begun = begun or isinstance(event, Text)
+                        yield event
+                return
+            except _Again as again:
+                pause_us = self._pause_us(attempt, again.asked_us)
+                if begun or attempt >= self._limits.attempts or pause_us is None:
+                    raise self._note(again.failure) from None
+            except (DecoderUnavailable, DecoderRefused, PromptTooLarge) as error:
+                raise self._note(error) from None
+            attempt += 1
+            await asyncio.sleep(pause_us / 1e6)
+
+    def _pause_us(self, attempt: int, asked_us: int | None) -> int | None:
+        """Return how long to wait before the next attempt; None where the server asks for longer than anybody would."""
+        if asked_us is None:
+            return int(self._limits.retry_pause_us * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5))
+        return asked_us if asked_us <= self._limits.idle_timeout_us // 6 else None
+
+    async def _attempt(self, prompt: Prompt, sampling: SamplingParams) -> AsyncGenerator[Said]:
+        """Ask once; yield what the server says. Raises _Again, and errors that another attempt would meet as well."""
         async with AsyncExitStack() as closing:
             response = await self._connect(prompt, sampling, closing)
             if "json" in response.headers.get("content-type", ""):
                 for event in whole_answer(await self._body(response)):
-                    yield event
+                    yield _said(event)
                 return
-            reader = EventReader()
+            reader, silent = EventReader(), True
             pieces = await closing.enter_async_context(aclosing(_bytes_of(response)))
             patience = _Patience(self._limits.first_byte_timeout_us / 1e6)
             while (piece := await self._next_piece(pieces, patience)) is not None:
-                for event in self._read(reader, piece):
+                for event in reader.feed(piece):
+                    silent = False
                     patience = self._patience_after(event, patience)
-                    yield event
-
-    def _read(self, reader: EventReader, piece: bytes) -> Iterator[Event]:
-        try:
-            yield from reader.feed(piece)
-        except DecoderUnavailable as error:
-            raise self._note(error) from None
+                    yield _said(event)
+            if silent:
+                raise _Again(DecoderUnavailable("the answer ended before it began"))
 
     def _patience_after(self, event: Event, before: _Patience) -> _Patience:
         match event:
@@ -179,45 +208,34 @@ class OpenAIDecoder:
         except (TimeoutError, *_BROKEN) as error:
             if patience.over:
                 return None
-            silent = isinstance(error, TimeoutError)
-            why = f"nothing came for {patience.wait_s:.0f} s" if silent else "the answer broke off"
-            raise self._note(DecoderUnavailable(why)) from None
+            if isinstance(error, TimeoutError):  # not tried again: whoever asked has waited long enough
+                raise DecoderUnavailable(f"nothing came for {patience.wait_s:.0f} s") from None
+            raise _Again(DecoderUnavailable("the answer broke off")) from None
 
     async def _connect(
         self, prompt: Prompt, sampling: SamplingParams, closing: AsyncExitStack
     ) -> httpx2.Response:
-        """Return the head of an answer; try again where that may help, and only then."""
-        attempt = 1
-        failure: Failure
+        """Return the head of an answer. Raises _Again, DecoderUnavailable, DecoderRefused, PromptTooLarge."""
         while True:
-            pause_us: int | None = None
             try:
                 model = await self._find_model()
                 body = request_body(prompt, model=model, sampling=sampling, dialect=self._dialect)
                 response = await self._send(body, closing)
-            except TimeoutError:  # not tried again: whoever asked has waited long enough
+            except TimeoutError:  # not tried again, as above
                 wait_s = self._limits.first_byte_timeout_us // 1_000_000
-                raise self._note(DecoderUnavailable(f"no answer within {wait_s} s")) from None
-            except (DecoderUnavailable, DecoderRefused) as error:
-                failure = error
-            else:
-                if response.status_code == 200:
-                    return response
-                said = _parsed(await self._body(response))
-                if adapted := adapt(self._dialect, response.status_code, message_of(said)):
-                    self._dialect = adapted  # asked in another way at once; at most once for each way
-                    continue
-                failure, pause_us = error_of(response.status_code, said), _retry_after_us(response)
-            if attempt >= self._limits.attempts or not isinstance(failure, DecoderUnavailable):
-                raise self._note(failure)
-            if pause_us is None:
-                pause_us = int(
-                    self._limits.retry_pause_us * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
-                )
-            elif pause_us > self._limits.idle_timeout_us // 6:
-                raise self._note(failure)  # asked to wait longer than anybody would
-            attempt += 1
-            await asyncio.sleep(pause_us / 1e6)
+                raise DecoderUnavailable(f"no answer within {wait_s} s") from None
+            except DecoderUnavailable as error:
+                raise _Again(error) from None
+            if response.status_code == 200:
+                return response
+            said = _parsed(await self._body(response))
+            if adapted := adapt(self._dialect, response.status_code, message_of(said)):
+                self._dialect = adapted  # asked in another way at once; at most once for each way
+                continue
+            failure = error_of(response.status_code, said)
+            if isinstance(failure, DecoderUnavailable):
+                raise _Again(failure, _retry_after_us(response))
+            raise failure
 
     async def _send(self, body: dict[str, object], closing: AsyncExitStack) -> httpx2.Response:
         """Return the head of whatever comes back. Raises TimeoutError, DecoderUnavailable."""
@@ -283,6 +301,17 @@ class OpenAIDecoder:
         if lasting:
             self._health.failed(self._clock.mono_us())
         return error
+
+
+def _said(event: Event) -> Said:
+    """Return what an event says, or raise the failure that it reports."""
+    match event:
+        case Failed(DecoderUnavailable() as error):
+            raise _Again(error)
+        case Failed(error):
+            raise error
+        case _:
+            return event
 
 
 async def _bytes_of(response: httpx2.Response) -> AsyncGenerator[bytes]:

@@ -65,7 +65,8 @@ class Closed:
     """``[DONE]``: nothing follows."""
 
 
-Event = Text | Ended | Counted | Failed | Closed
+Said = Text | Ended | Counted | Closed
+Event = Said | Failed
 
 
 def readable_frames(prompt: Prompt) -> tuple[tuple[FramePart, ...], tuple[FrameRef, ...]]:

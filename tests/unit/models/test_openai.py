@@ -159,6 +159,41 @@ async def test_nothing_is_tried_again_after_the_first_word() -> None:
             assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Reply(cut_at=0),
+        Reply(cut_at=0, comments=True),
+        Reply(error_at=0, error="out of memory"),
+        Reply(deltas=(), finish=None, usage=False, done=False),
+    ],
+    ids=["cut", "cut after a comment", "error", "end without a word"],
+)
+async def test_a_stream_that_breaks_before_its_first_word_is_tried_again(broken: Reply) -> None:
+    with ScriptedOpenAI(broken, Reply.of("now")) as server:
+        async with client(server) as decoder:
+            assert text_of(await ask(decoder)) == "now"
+            assert len(server.requests) == 2
+            assert decoder.healthy()
+        await eventually(lambda: server.running == 0, within_s=2)
+
+
+async def test_a_stream_that_always_breaks_before_its_first_word_ends_after_so_many_attempts() -> None:
+    with ScriptedOpenAI(Reply(cut_at=0)) as server:
+        async with client(server, attempts=3) as decoder:
+            with pytest.raises(DecoderUnavailable, match="broke off"):
+                await ask(decoder)
+            assert len(server.requests) == 3
+            assert not decoder.healthy()
+
+
+async def test_an_answer_without_a_word_that_says_it_ended_is_an_answer() -> None:
+    with ScriptedOpenAI(Reply(deltas=())) as server:
+        async with client(server) as decoder:
+            assert text_of(await ask(decoder)) == ""
+            assert len(server.requests) == 1
+
+
 async def test_an_error_in_mid_stream_is_told() -> None:
     with ScriptedOpenAI(Reply(error_at=1, error="out of memory")) as server:
         async with client(server) as decoder:
