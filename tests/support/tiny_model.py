@@ -238,7 +238,7 @@ def _experts_text(shape: TinyShape) -> dict[str, Any]:
 
 
 def _older_text(shape: TinyShape) -> dict[str, Any]:
-    return {"rope_parameters": _rope(shape)}
+    return {"rope_parameters": _rope(shape), "bos_token_id": None, "eos_token_id": None}
 
 
 def _newer_vision(shape: TinyShape) -> dict[str, Any]:
