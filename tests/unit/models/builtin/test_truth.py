@@ -5,6 +5,7 @@ import pytest
 
 from models.builtin.scenes import scene_truth
 from models.builtin.truth import SCHEMA_FILE, BadTruth, read_truth, truth_from_json, write_truth
+from tests.support import foreign_scenes
 from tests.support.toy_scenes import SECOND, scene, thing
 
 
@@ -63,3 +64,20 @@ def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text("{")
     with pytest.raises(BadTruth):
         read_truth(tmp_path / "t.json")
+
+
+def test_another_programs_truth_is_read_and_its_pictures_show_what_it_says() -> None:
+    shown = 0
+    for seed in range(8):
+        described = foreign_scenes.invent(seed)
+        truth = truth_from_json(described)
+        assert truth.to_json()["objects"] == described["objects"]
+        for t_us, picture in zip(
+            (0, 9 * SECOND), foreign_scenes.draw(described, [0, 9 * SECOND]), strict=True
+        ):
+            for visible in (t for t in truth.objects if truth.visible_share(t, t_us) > 0.99):
+                x, y = visible.spot(t_us)
+                middle = picture[int(y * 360), int(x * 640)].astype(int)
+                assert abs(middle - foreign_scenes.COLOURS[visible.colour.value]).max() < 30
+                shown += 1
+    assert shown > 5
