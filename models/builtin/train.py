@@ -13,6 +13,7 @@ import argparse
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,21 @@ def tower_stage(folder: Path, *, steps: int, frames: int, seed: int) -> None:
     train_tower(tower, heads, optimizers, start=start, steps=steps, frames=frames, save=save)
 
 
+_CLIPS_AT_A_TIME = 3
+
+
 def clips_stage(folder: Path, *, count: int) -> None:
     """Record what the product's own sampler keeps of so many scenes, and of those to check with."""
     bank = ClipBank(folder / "clips")
     for first, many in ((CHECKING_CLIPS, CHECKING_COUNT), (TRAINING_CLIPS, count)):
-        for seed in bank.missing(range(first, first + many)):
-            bank.write(seed, record_clip(seed, Sampler()))
+        grow(bank, range(first, first + many))
+
+
+def grow(bank: ClipBank, seeds: range, *, most: int | None = None) -> list[int]:
+    """Record at most so many of the clips of ``seeds`` that are missing, and return the seeds that are there."""
+    for seed in islice(bank.missing(seeds), most):
+        bank.write(seed, record_clip(seed, Sampler()))
+    return [seed for seed in bank.seeds() if seed in seeds]
 
 
 def new_pieces(seed: int) -> Pieces:
@@ -72,8 +82,13 @@ def new_pieces(seed: int) -> Pieces:
     return Pieces(model, CellHeads(), chat.encoder, chat.tokens)
 
 
-def language_stage(folder: Path, *, phases: list[Phase], tokens: int, check_rows: int, seed: int) -> None:
-    """Teach the whole model to answer; begins with the tower of the first stage."""
+def language_stage(
+    folder: Path, *, phases: list[Phase], clips: int, tokens: int, check_rows: int, seed: int
+) -> None:
+    """Teach the whole model to answer; begins with the tower of the first stage.
+
+    Every ten steps a few clips are recorded, until there are ``clips`` of them to train on.
+    """
     pieces = new_pieces(seed)
     kept = StateFile(folder / "language.pt")
     state = kept.read()
@@ -100,7 +115,7 @@ def language_stage(folder: Path, *, phases: list[Phase], tokens: int, check_rows
         optimizers,
         bank,
         phases,
-        train_seeds=lambda: [seed for seed in bank.seeds() if TRAINING_CLIPS <= seed < CHECKING_CLIPS],
+        train_seeds=lambda: grow(bank, range(TRAINING_CLIPS, TRAINING_CLIPS + clips), most=_CLIPS_AT_A_TIME),
         check_seeds=range(CHECKING_CLIPS, CHECKING_CLIPS + CHECKING_COUNT),
         start=start,
         tokens=tokens,
@@ -202,7 +217,12 @@ def _run(options: argparse.Namespace) -> None:
         clips_stage(folder, count=options.count)
     if "language" in wanted:
         language_stage(
-            folder, phases=options.plan, tokens=options.tokens, check_rows=options.check_rows, seed=seed
+            folder,
+            phases=options.plan,
+            clips=options.count,
+            tokens=options.tokens,
+            check_rows=options.check_rows,
+            seed=seed,
         )
     if "check" in wanted:
         check_stage(folder, check_rows=options.check_rows, seed=seed)

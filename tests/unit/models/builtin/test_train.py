@@ -12,10 +12,10 @@ def test_the_stages_follow_one_another_and_each_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train, "CHECKING_COUNT", 1)
-    common = ["--folder", str(tmp_path), "--check-rows", "1"]
+    common = ["--folder", str(tmp_path), "--check-rows", "1", "--count", "1"]
     train.main(["tower", "--steps", "1", "--frames", "2", *common])
     train.main(["tower", "--steps", "2", "--frames", "2", *common])
-    train.main(["clips", "--count", "1", *common])
+    train.main(["clips", *common])
     train.main(["language", "--plan", "1:1", "--tokens", "500", *common])
     train.main(["language", "--plan", "1:1,2:1", "--tokens", "500", *common])
     train.main(["export", "--out", str(tmp_path / "model"), *common])
