@@ -8,7 +8,9 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest
+# Most tests wait for real cameras in real time, so more of them than cores run at once.
+WORKERS ?= 4
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist load --maxschedchunk 2
 
 .PHONY: help run test check lint soak bench install debian clean
 
@@ -36,7 +38,7 @@ lint: install
 	$(BIN)/lint-imports
 
 soak: install debian
-	$(PYTEST) tests/soak $(ARGS)
+	$(BIN)/python -m pytest tests/soak $(ARGS)
 
 bench: install debian
 	$(BIN)/python -m bench all --quick $(ARGS)

@@ -17,6 +17,7 @@ from tests.support.service import LivelensProcess, ServiceFailed
 pytestmark = [pytest.mark.slow]
 
 CANCELLED = 1_000
+DATABASE_THREADS = 5  # its pool grows with use
 
 
 @pytest.fixture
@@ -36,21 +37,25 @@ async def test_addresses_that_lead_nowhere_are_named_states_and_delete_works_at_
                 "locked": {"url": cameras.url("cam"), "username": "me", "password": "wr@ng"},
                 "missing": {"url": cameras.url("gone"), "username": "me", "password": "right"},
             }
+            # One after the other: the test's RTSP server is not fit for two clients opening one mount at once.
+            probed = {
+                name: service.call("POST", "/api/v1/camera-probes", {"source": source}).json()
+                for name, source in sources.items()
+            }
             for name, source in sources.items():
                 reply = service.call("POST", "/api/v1/cameras", {"id": name, "source": source})
                 assert reply.status_code == 201, reply.text
-            expected = {"voice": "no_video_track", "locked": "auth_failed"}
-            for name in sources:
                 await service.until(
                     f"{name} says what is wrong",
                     lambda name=name: service.camera(name)["state"]["code"] is not None,
                 )
                 state = service.camera(name)["state"]
-                assert state["code"] == expected.get(name, state["code"])
+                assert (probed[name]["ok"], probed[name]["code"]) == (False, state["code"])
                 assert state["state"] != "online"
                 assert state["message"]
-                probed = service.call("POST", "/api/v1/camera-probes", {"source": sources[name]}).json()
-                assert (probed["ok"], probed["code"]) == (False, state["code"])
+            assert probed["voice"]["code"] == "no_video_track"
+            assert probed["locked"]["code"] == "auth_failed"
+            assert probed["missing"]["code"] == "source_not_found"
             assert service.camera("locked")["state"]["state"] == "auth_failed"
             for name in sources:
                 assert service.call("DELETE", f"/api/v1/cameras/{name}").status_code == 200
@@ -108,7 +113,7 @@ async def test_garbage_on_the_socket_gets_errors_and_the_connection_goes_on(clip
             assert nobody.error["code"] == "unknown_camera"
             silent = await ask_on(connection, {"cameras": ["gate"], "text": "   "})
             assert silent.error["code"] == "invalid_message"
-            several = await ask_on(connection, {"cameras": ["gate", "yard"], "text": "?"})
+            several = await ask_on(connection, {"cameras": ["gate", "yard"], "text": "what?"})
             assert several.error["code"] == "several_cameras"
             heard = await ask_on(connection, {"cameras": ["gate"], "text": "what happened?"})
             assert heard.done["outcome"] == "ok"
@@ -134,7 +139,7 @@ async def test_a_thousand_cancelled_questions_leave_nothing_behind(clip: Path) -
         await asyncio.gather(
             *(ask(service.url, {"cameras": ["gate"], "text": "what happened?"}) for _ in range(5))
         )
-        threads, files = process.num_threads(), process.num_fds()
+        threads, files = process.num_threads(), service.open_files()
         async with socket(service.url) as connection:
             for number in range(CANCELLED):
                 await connection.send(
@@ -151,5 +156,5 @@ async def test_a_thousand_cancelled_questions_leave_nothing_behind(clip: Path) -
                     )
                     assert heard.error.get("code", "too_many_questions") == "too_many_questions"
             assert heard.done["outcome"] == "ok"
-        await service.until("files are back", lambda: process.num_fds() <= files + 2)
-        assert process.num_threads() <= threads + 1
+        await service.until("files are back", lambda: service.open_files() <= files + 1)
+        assert process.num_threads() <= threads + DATABASE_THREADS

@@ -47,12 +47,12 @@ async def test_the_model_gets_the_frames_of_the_span_oldest_first_and_the_questi
                 assert [frame.label for frame in shown] == [f["label"] for f in inside]
                 assert [f["ref"] for f in heard.started["frames"]] == [f["ref"] for f in inside]
                 assert request.question == "Which numbers?"
-                place, sent_us = cameras.sent()[0]
+                sent = cameras.sent()[0]
     numbers = [number_of(frame.jpeg) for frame in shown]
     assert numbers == sorted(numbers)
     for number, frame in zip(numbers, inside, strict=True):
         # What the camera sent when is known from the camera itself; the window's time of a frame is that time.
-        assert abs((frame["t_us"] - sent_us) / 1e6 - (number - place) / RATE) < 0.25
+        assert abs((frame["t_us"] - sent.wall_us) / 1e6 - (number - sent.place) / RATE) < 0.25
 
 
 def held(service: LivelensProcess) -> list[dict[str, object]]:

@@ -8,7 +8,7 @@ Prints ``ready PORT`` once it listens. One line of standard input is one command
 
 A mount plays its clips in a row, for ever, without coding them again, with times that go on over the seams.
 ``report`` names coded pictures of the first clip by their place; for each of them, each time round, one line
-``sent PLACE WALL_US`` tells when the pipeline's clock lets it out. ``audio`` adds a tone as a track before the video, ``application`` a metadata track before both; without clips
+``sent PLACE OFFSET_US WALL_US`` tells its time within the row of clips and when the pipeline's clock lets it out. ``audio`` adds a tone as a track before the video, ``application`` a metadata track before both; without clips
 the tone is alone.
 """
 
@@ -91,7 +91,8 @@ class Player:
         if clock is None or base_time == 0:
             return  # not playing yet
         wait_ns = base_time + pts - clock.get_time()
-        print(f"sent {self.unit} {(time.time_ns() + wait_ns) // 1000}", flush=True)
+        offset_ns = pts - self.base
+        print(f"sent {self.unit} {offset_ns // 1000} {(time.time_ns() + wait_ns) // 1000}", flush=True)
 
 
 class Metadata:

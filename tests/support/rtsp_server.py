@@ -44,6 +44,15 @@ class Mount:
     report: Sequence[int] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A coded picture of a mount's first clip: its place there, its time within that clip, and when it was sent."""
+
+    place: int
+    offset_us: int
+    wall_us: int
+
+
 class RtspServer:
     """Serves mounts on a free port of the loopback until the block ends."""
 
@@ -103,13 +112,12 @@ class RtspServer:
             raise ServerFailed((line + complaint).decode(errors="replace")[-2000:])
         self.port = int(line.split()[1])
 
-    def sent(self) -> list[tuple[int, int]]:
-        """Return (place, wall µs) of the reported pictures since the last call, those about to be sent included."""
+    def sent(self) -> list[Sent]:
+        """Return the reported pictures sent since the last call, those about to be sent included."""
         process = self._running()
         assert process.stdout is not None
         *lines, self._unread = (self._unread + (process.stdout.read() or b"")).split(b"\n")
-        words = [line.split() for line in lines if line.startswith(b"sent ")]
-        return [(int(place), int(wall_us)) for _, place, wall_us in words]
+        return [Sent(*map(int, line.split()[1:])) for line in lines if line.startswith(b"sent ")]
 
     def kick(self) -> None:
         """Drop every client's connection; the server goes on."""

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx2
+import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 _START_S = 60.0
@@ -58,6 +59,12 @@ class LivelensProcess:
         """Return the process id."""
         assert self._process is not None
         return self._process.pid
+
+    def open_files(self) -> int:
+        """Return how many descriptors are open, without those of the database, whose pool grows with use."""
+        process = psutil.Process(self.pid)
+        ours = sum("livelens.db" in file.path for file in process.open_files())
+        return process.num_fds() - ours
 
     @property
     def log(self) -> str:
