@@ -32,7 +32,7 @@ def true_answer(
 
     Args:
         target: For ``COLOUR`` a shape, for ``SHAPE`` a colour, for ``HOW_MANY`` any, for ``SEE``, ``MOVED``,
-            ``HAPPENED`` and ``EACH`` nothing, else both.
+            ``HAPPENED``, ``EACH`` and ``TIME`` nothing, else both.
     """
     answer = _Answer(watched, words, clear)
     match kind:
@@ -46,6 +46,8 @@ def true_answer(
             found = answer.happened()
         case Asked.EACH:
             found = answer.each()
+        case Asked.TIME:
+            found = answer.time()
         case Asked.COLOUR | Asked.SHAPE | Asked.WHERE | Asked.THERE:
             found = answer.about_now(kind, target)
         case Asked.WAY | Asked.APPEARED | Asked.LEFT:
@@ -110,6 +112,9 @@ class _Answer:
             for at, moment in enumerate(self._watched.moments)
         ]
         return self._words.answers["each_join"].join(said)
+
+    def time(self) -> str:
+        return self._say("at", label=self._watched.moments[-1].label)
 
     def about_now(self, kind: Asked, target: Target) -> str | None:
         found = [thing for thing in self._watched.things() if target.matches(thing)]

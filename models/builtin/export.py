@@ -45,7 +45,7 @@ def export(model: Any, tokenizer: Any, folder: Path) -> Path:
 
 
 _TOKENIZER: dict[str, Any] = {
-    "tokenizer_class": "Qwen2Tokenizer",
+    "tokenizer_class": "PreTrainedTokenizerFast",
     "eos_token": "<|im_end|>",
     "pad_token": "<|endoftext|>",
     "unk_token": None,

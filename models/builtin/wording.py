@@ -19,7 +19,7 @@ class Tongue(StrEnum):
 
 
 class Asked(StrEnum):
-    """Kinds of questions. The first six are about one frame, the last of those used; the others about all of them."""
+    """Kinds of questions; those of ``SINGLE_FRAME`` are about the last of the used frames, the others about all."""
 
     HOW_MANY = "how_many"
     COLOUR = "colour"
@@ -33,9 +33,12 @@ class Asked(StrEnum):
     APPEARED = "appeared"
     LEFT = "left"
     EACH = "each"
+    TIME = "time"
 
 
-SINGLE_FRAME = frozenset({Asked.HOW_MANY, Asked.COLOUR, Asked.SHAPE, Asked.WHERE, Asked.THERE, Asked.SEE})
+SINGLE_FRAME = frozenset(
+    {Asked.HOW_MANY, Asked.COLOUR, Asked.SHAPE, Asked.WHERE, Asked.THERE, Asked.SEE, Asked.TIME}
+)
 
 
 @dataclass(frozen=True, slots=True)

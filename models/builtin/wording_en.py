@@ -81,6 +81,12 @@ ENGLISH = Words(
             "At what time did the {thing} leave{when}?",
             "When was the {thing} gone{when}?",
         ),
+        Asked.TIME: (
+            "What time is it?",
+            "When was the last picture taken?",
+            "When was the picture taken?",
+            "At what time was that?",
+        ),
         Asked.EACH: ("How many objects are there in each picture?",),
     },
     some_forms=(

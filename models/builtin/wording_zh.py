@@ -66,6 +66,7 @@ CHINESE = Words(
             "{when}{thing}是几点离开的？",
             "{when}{thing}什么时候消失的？",
         ),
+        Asked.TIME: ("现在几点？", "画面是几点的？", "最后的画面是什么时候的？"),
         Asked.EACH: ("每张画面里有几个物体？",),
     },
     some_forms=("{when}有几个{shapes}？", "{when}你看到几个{shapes}？", "{when}有几个{colour}的物体？"),

@@ -55,6 +55,10 @@ def test_a_span_is_told_with_times_copied_from_labels() -> None:
     )
 
 
+def test_the_time_is_the_label_of_the_last_frame() -> None:
+    assert say(Asked.TIME, Target(), watched()) == ("At [14:03:04].", "[14:03:04]。")
+
+
 def test_moving_is_told_by_its_way() -> None:
     seen = watched(thing(1, to=(0.9, 0.5)), thing(2, "blue", "square", at=(0.2, 0.2)))
     assert say(Asked.WAY, RED_CIRCLE, seen) == ("To the right.", "向右。")
