@@ -48,7 +48,7 @@ async def measure(*, quick: bool) -> list[Figure]:
         async with asyncio.timeout((wanted + 4) * LOOP_S):
             while len(delays) < wanted:
                 scheduled.extend(
-                    wall_us for _, wall_us in server.sent()
+                    sent.wall_us for sent in server.sent()
                 )  # the server queues pictures ahead of their time
                 if not scheduled:
                     await asyncio.sleep(POLL_S)

@@ -13,6 +13,7 @@ from store import schema
 from store.database import Database
 from store.errors import CameraExists, CameraNotRegistered
 from store.text import clean
+from store.whole import whole
 
 _table = schema.cameras
 logger = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ class Cameras:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @whole
     async def add(self, camera: Camera) -> None:
         """Register a camera. Raises CameraExists."""
         try:
@@ -39,6 +41,7 @@ class Cameras:
         except exc.IntegrityError:
             raise CameraExists(camera.id) from None
 
+    @whole
     async def get(self, camera_id: CameraId) -> Camera:
         """Return one camera. Raises CameraNotRegistered."""
         async with self._database.reading() as connection:
@@ -49,12 +52,14 @@ class Cameras:
             raise CameraNotRegistered(camera_id)
         return _camera(row)
 
+    @whole
     async def list(self) -> tuple[Camera, ...]:
         """Return all cameras, by id."""
         async with self._database.reading() as connection:
             rows = (await connection.execute(select(_table))).all()
         return tuple(sorted((_camera(row) for row in rows), key=lambda camera: camera.id))
 
+    @whole
     async def update(self, camera: Camera) -> None:
         """Change name, source, zone and ``enabled`` of the camera with this id. Raises CameraNotRegistered."""
         async with self._database.writing() as connection:
@@ -64,6 +69,7 @@ class Cameras:
         if not changed.rowcount:
             raise CameraNotRegistered(camera.id)
 
+    @whole
     async def delete(self, camera_id: CameraId) -> bool:
         """Delete a camera with every turn of conversation about it; return False where there was none."""
         about = select(schema.turn_cameras.c.turn_id).where(schema.turn_cameras.c.camera_id == camera_id)
@@ -74,10 +80,12 @@ class Cameras:
             gone = await connection.execute(delete(_table).where(_table.c.id == camera_id))
         return bool(gone.rowcount)
 
+    @whole
     async def mark(self, camera_id: CameraId, last_t_us: int) -> None:
         """Note how far a camera's stream time has come; an earlier time or an unknown camera changes nothing."""
         await self.mark_all({camera_id: last_t_us})
 
+    @whole
     async def mark_all(self, times_us: Mapping[CameraId, int]) -> None:
         """Note how far each camera's stream time has come, in one transaction; as ``mark`` for each."""
         if not times_us:
@@ -90,6 +98,7 @@ class Cameras:
         async with self._database.writing() as connection:
             await connection.execute(step, rows)
 
+    @whole
     async def last_t_us(self, camera_id: CameraId) -> int | None:
         """Return the stream time that the camera's next frame must lie after; None if it never had one."""
         async with self._database.reading() as connection:

@@ -10,6 +10,7 @@ from store.database import Database
 from store.errors import CameraNotRegistered, UnknownConversation
 from store.schema import turn_cameras, turns
 from store.text import clean
+from store.whole import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @whole
     async def append(self, turn: StoredTurn) -> None:
         """Store one more turn. Text that no database can keep is cleaned, see ``store.text``.
 
@@ -69,6 +71,7 @@ class Conversations:
         except exc.IntegrityError:
             raise CameraNotRegistered(turn.cameras[0]) from None
 
+    @whole
     async def last(self, conversation: ConversationId, *, count: int = 8) -> tuple[StoredTurn, ...]:
         """Return the newest ``count`` turns of a conversation, at least one asked for, oldest first.
 
@@ -105,12 +108,14 @@ class Conversations:
             for row in rows
         )
 
+    @whole
     async def forget(self, *, before_us: int) -> int:
         """Delete the turns asked before this time; return how many."""
         async with self._database.writing() as connection:
             gone = await connection.execute(delete(turns).where(turns.c.asked_us < before_us))
         return gone.rowcount
 
+    @whole
     async def count(self) -> int:
         """Return how many turns are stored."""
         async with self._database.reading() as connection:

@@ -5,7 +5,12 @@ import threading
 import time
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
+
+# The same examples in every run, and no verdict by the clock: machines are busy.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 # Threads that libraries keep for the life of the process.
 _LASTING_THREADS = (

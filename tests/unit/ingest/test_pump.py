@@ -278,7 +278,7 @@ async def test_a_link_that_swallows_everything_is_stalled_then_tried_again(clip:
             proxy.pass_on()
             seen = len(run.frames)
             await run.until(lambda: len(run.frames) >= seen + 5)
-    assert [gap.reason for gap in run.gaps] == [GapReason.STALLED]
+    assert {gap.reason for gap in run.gaps} == {GapReason.STALLED}
 
 
 @pytest.mark.rtsp

@@ -202,7 +202,7 @@ def test_whatever_the_evidence_each_label_is_a_frame_and_no_kind_is_named(
     answer = word_answer(seen, language)
     assert 1 <= len(answer.sentences) <= MOST_SENTENCES + 1
     assert cited(answer, " ".join(answer.sentences))
-    assert {f.t_us for f in answer.frames} == set(cited(answer, " ".join(answer.sentences)))
+    assert {f.t_us for f in answer.frames} >= set(cited(answer, " ".join(answer.sentences)))
     for sentence in answer.sentences:
         assert "\x00" not in sentence
         assert "None" not in sentence
