@@ -14,6 +14,9 @@ from models.prompt import Turn
 
 WORDS = {Tongue.EN: ENGLISH, Tongue.ZH: CHINESE}
 
+_TIMED = 0.7
+"""So many packs ask for the time: copying a label is learnt late, and needs all the practice there is."""
+
 _ABSENT = 0.22
 _FOLLOWS = 0.12
 _TRIES = 60
@@ -98,7 +101,9 @@ def _endless(random: Random, watched: Watched, clear: float) -> Iterator[AskedQu
     """Yield questions, None for each that came to nothing; ends after too many of those."""
     several = len(watched.moments) > 1
     yield draw_question(random, watched, Asked.SEE, random.choice(list(Tongue)), clear=clear)
-    if 1 < len(watched.moments) <= 8 and random.random() < 0.5:
+    if random.random() < _TIMED:
+        yield draw_question(random, watched, Asked.TIME, random.choice(list(Tongue)), clear=clear)
+    if len(watched.moments) <= 8 and random.random() < 0.5:
         yield draw_question(random, watched, Asked.EACH, random.choice(list(Tongue)), clear=clear)
     single = sorted(SINGLE_FRAME)
     over = sorted(set(Asked) - SINGLE_FRAME - {Asked.EACH})
