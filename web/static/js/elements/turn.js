@@ -190,15 +190,17 @@ function waitingSentence(say, { phase, words, done }) {
 /** @param {Say} say @param {Turn} turn @param {string} zone @returns {string} what could be seen, and what not */
 export function sawLine(say, turn, zone) {
   const { coverage, span } = turn;
+  const seen = coverage.covered;
   const still = Math.round(secondsOf(coverage.statics));
   const gaps = coverage.gaps.map((/** @type {any} */ gap) =>
     say("turn.saw.gap", { span: clockSpan(gap, zone), why: gapReason(say, gap.reason) }),
   );
   const evicted = coverage.evicted_us !== null && span && coverage.evicted_us > span.from_us;
+  const whole = seen.length && { from_us: seen[0].from_us, to_us: seen[seen.length - 1].to_us };
   return [
-    say("turn.saw", { span: clockSpan(span ?? coverage.asked, zone) }),
+    whole ? say("turn.saw", { span: clockSpan(whole, zone) }) : say("turn.saw.nothing"),
     ...(still ? [say("turn.saw.static", { n: still })] : []),
-    ...(gaps.length ? gaps : [say("turn.saw.nogap")]),
+    ...(gaps.length || !whole ? gaps : [say("turn.saw.nogap")]),
     ...(evicted ? [say("turn.saw.evicted", { time: clockTime(coverage.evicted_us, zone) })] : []),
   ].join(say("list.comma"));
 }

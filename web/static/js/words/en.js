@@ -212,6 +212,7 @@ export const EN = {
   "turn.more": "{n} more",
   "turn.unverified": "No frame that was looked at shows this time",
   "turn.saw": "saw {span}",
+  "turn.saw.nothing": "saw nothing",
   "turn.saw.static": "{n} s unchanged",
   "turn.saw.nogap": "no gap",
   "turn.saw.gap": "no signal {span} ({why})",
