@@ -7,6 +7,7 @@ over the WebSocket.
 """
 
 import asyncio
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -45,26 +46,27 @@ async def measure(*, quick: bool) -> list[Figure]:
         livelens(
             ["serve", "--model", str(_model()), "--camera", f"cam={server.url('cam')}"], settings
         ) as service,
-        socket(service.url) as connection,
     ):
         await service.until_state("cam", "online")
-        await _until_frames(service, max(FRAMES) + 8)
-        for frames in FRAMES:
-            cold: list[float] = []
-            warm: list[float] = []
-            for number in range(rounds):
-                window = await _window(service, frames, skip=number % 7)
-                cold.append(
-                    await _first_word_ms(connection, window, f"What happened, {frames} {number}?", frames)
-                )
-                warm.append(await _first_word_ms(connection, window, "And what else was there?", frames))
-            name = f"ask.first_word.{frames}"
-            figures += [
-                median_figure(f"{name}.median", cold, "ms"),
-                p95_figure(f"{name}.p95", cold, "ms"),
-                median_figure(f"{name}.warm.median", warm, "ms"),
-                p95_figure(f"{name}.warm.p95", warm, "ms"),
-            ]
+        await _until_frames(service, max(FRAMES) + rounds * len(FRAMES) + 4)
+        starts = count()
+        async with socket(service.url) as connection:
+            for frames in FRAMES:
+                cold: list[float] = []
+                warm: list[float] = []
+                for number in range(rounds):
+                    window = await _window(service, frames, start=next(starts))
+                    cold.append(
+                        await _first_word_ms(connection, window, f"What happened, {frames} {number}?", frames)
+                    )
+                    warm.append(await _first_word_ms(connection, window, "And what else was there?", frames))
+                name = f"ask.first_word.{frames}"
+                figures += [
+                    median_figure(f"{name}.median", cold, "ms"),
+                    p95_figure(f"{name}.p95", cold, "ms"),
+                    median_figure(f"{name}.warm.median", warm, "ms"),
+                    p95_figure(f"{name}.warm.p95", warm, "ms"),
+                ]
     return figures
 
 
@@ -76,11 +78,13 @@ async def _until_frames(service: LivelensProcess, count: int) -> None:
     await service.until(f"{count} frames are held", enough, within_s=count)
 
 
-async def _window(service: LivelensProcess, frames: int, *, skip: int) -> dict[str, Any]:
-    """Return a window that holds exactly ``frames`` samples, ending ``skip`` samples before the newest."""
-    reply = await asyncio.to_thread(service.get, "/api/v1/cameras/cam/frames?last_s=120&limit=1000")
-    held = reply["frames"]
-    chosen = held[: len(held) - skip][-frames:]
+async def _window(service: LivelensProcess, frames: int, *, start: int) -> dict[str, Any]:
+    """Return a window of exactly ``frames`` samples from the ``start``-th on.
+
+    Every cold question begins with another frame, so that no kept prefix serves it but that of the system text.
+    """
+    reply = await asyncio.to_thread(service.get, "/api/v1/cameras/cam/frames?last_s=600&limit=1000")
+    chosen = reply["frames"][start : start + frames]
     return {"from": rfc3339(chosen[0]["t_us"]), "to": rfc3339(chosen[-1]["t_us"] + 1)}
 
 
