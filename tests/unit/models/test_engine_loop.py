@@ -131,7 +131,7 @@ class Rig:
 
 async def text_of(ask: Ask) -> str:
     said = ""
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(5):
         while (delta := await ask.stream.next()).finish is None:
             said += delta.text
     return said + delta.text

@@ -226,8 +226,8 @@ async def test_a_client_that_says_goodbye_aborts_its_answers_at_once(address: st
     async with live(address) as client:
         await client.ask("q1")
         await client.until("answer.started")
-    await until(lambda: world.asker.running == 0, within_s=1.0)
-    await until(lambda: not tasks(), within_s=1.0)
+    await until(lambda: world.asker.running == 0, within_s=2.0)
+    await until(lambda: not tasks(), within_s=2.0)
 
 
 async def test_a_client_that_vanishes_aborts_its_answers_within_two_seconds(
