@@ -259,7 +259,9 @@ async def test_a_frozen_camera_is_stalled_within_the_read_timeout_and_comes_back
         server.thaw()
         await run.until(lambda: len(run.frames) >= seen + 5)
     gap = run.gaps[0]
-    assert gap.end_us == min(t_us for t_us in run.times_us if t_us >= gap.start_us)
+    # A camera thawed before the link was given up sends what it held: late, but with times that leave no hole.
+    first_us = min(t_us for t_us in run.times_us if t_us >= gap.start_us)
+    assert gap.end_us == max(gap.start_us + 1, first_us)
 
 
 @pytest.mark.slow
