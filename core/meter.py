@@ -49,6 +49,11 @@ class Metric(Enum):
         MetricKind.COUNTER,
         "Frames stored without features because the encoder failed",
     )
+    FOREIGN_FRAMES = MetricSpec(
+        "livelens_frames_out_of_domain_total",
+        MetricKind.COUNTER,
+        "Frames stored without features because the encoder knows nothing of such pictures",
+    )
     GLASS_SECONDS = MetricSpec(
         "livelens_frame_to_window_seconds",
         MetricKind.HISTOGRAM,

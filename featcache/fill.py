@@ -27,8 +27,11 @@ class Encoder(Protocol):
     def frame_detail(self) -> str:
         """Return the last part of a frame's ref, naming tokens and storage kind, such as ``196``."""
 
-    async def encode(self, picture: Picture) -> Features:
-        """Return the picture's features. Raises a ServiceError where it cannot."""
+    async def encode(self, picture: Picture) -> Features | None:
+        """Return the picture's features, None where it knows nothing of such pictures.
+
+        Raises a ServiceError where it cannot.
+        """
 
 
 async def fill(
@@ -46,8 +49,9 @@ async def fill(
     """Store every sample of one camera until ``samples`` is closed and empty.
 
     One sample at a time: while the encoder is busy the channel holds a few and drops the oldest, so that a
-    slow encoder costs samples, never latency. A frame whose encoding fails is stored without features. A
-    frame the window cannot take is dropped and counted. Cancelled, it leaves whole frames only.
+    slow encoder costs samples, never latency. A frame whose encoding fails, or that the encoder knows nothing
+    of, is stored without features. A frame the window cannot take is dropped and counted. Cancelled, it leaves
+    whole frames only.
 
     Args:
         encoder: None stores pictures only.
@@ -86,6 +90,9 @@ async def _encode(
         return None
     try:
         features = await encoder.encode(picture)
+        if features is None:
+            meter.count(Metric.FOREIGN_FRAMES)
+            return None
         if features.encoder_version != encoder.version:
             raise BadFeatures(f"features of {features.encoder_version!r} from encoder {encoder.version!r}")
     except (ServiceError, BadFeatures) as error:

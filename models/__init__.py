@@ -23,12 +23,14 @@ from models.errors import (
 )
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings, RemoteLimits
-from models.opening import LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
+from models.opening import BUILTIN, BuiltinModel, LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
 from models.prompt import FramePart, Part, Prompt, TextPart, Turn
 from models.schedule import Limits
 
 __all__ = [
+    "BUILTIN",
     "SYSTEM_TEXT",
+    "BuiltinModel",
     "Decoder",
     "DecoderBusy",
     "DecoderRefused",

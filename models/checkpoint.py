@@ -69,36 +69,45 @@ class Checkpoint:
 
 
 def read_checkpoint(
-    model: str, *, frame_tokens: int | None = None, window_tokens: int | None = None
+    model: str,
+    *,
+    name: str | None = None,
+    frame_tokens: int | None = None,
+    window_tokens: int | None = None,
+    own_world: bool = False,
 ) -> Checkpoint:
     """Return what a checkpoint says, fetching it from the hub first where ``model`` is a hub name.
 
     Args:
         model: A folder, or a hub name such as ``Qwen/Qwen3-VL-2B-Instruct``. Only names are ever looked up outside.
+        name: What answers and errors call it; by default the hub name, or the folder's own.
         frame_tokens, window_tokens: Vision tokens of a frame and of a question; by default 196 and 8,192, less
             where the context does not hold as many.
+        own_world: As in the profile.
     Raises:
         ModelNotLoadable: with a line that says what is wrong. May take as long as a download takes.
     """
     folder = _find(model)
-    config = _read_json(model, folder / "config.json")
+    called = name or model
+    config = _read_json(called, folder / "config.json")
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise ModelNotLoadable(
-            model,
+            called,
             f"it is of type {kind!r}; livelens itself runs {', '.join(FAMILIES)}, others by --model-url",
         )
     # Older configurations have the text model's values on their first level.
     text, vision = config.get("text_config") or config, config.get("vision_config") or {}
     weights_type = str(config.get("dtype") or text.get("dtype") or config.get("torch_dtype") or "float32")
     context = int(text.get("max_position_embeddings", 32_768))
-    version = _encoder_version(model, folder)
+    version = _encoder_version(called, folder)
     profile = ModelProfile(
-        name=_short_name(model, folder),
+        name=name or _short_name(model, folder),
         reads=Reads.FEATURES,
         frame_tokens=frame_tokens or 196,
         window_tokens=min(window_tokens or 8_192, context * 3 // 4),
         encoder_version=version,
+        own_world=own_world,
     )
     layers = len(vision.get("deepstack_visual_indexes", ()))
     return Checkpoint(
@@ -106,7 +115,7 @@ def read_checkpoint(
         folder=folder,
         model_class=FAMILIES[kind],
         profile=profile,
-        pictures=_picture_rules(model, folder, vision, profile.frame_tokens),
+        pictures=_picture_rules(called, folder, vision, profile.frame_tokens),
         encoder_version=version,
         feature_width=int(text.get("hidden_size", 0)) * (1 + layers),
         feature_type=FeatureType.F16 if weights_type == "float16" else FeatureType.BF16,

@@ -36,6 +36,8 @@ class ModelProfile:
         frame_tokens: Vision tokens of one frame; for JPEG decoders an estimate.
         window_tokens: Vision tokens one question may have, labels and text not counted.
         encoder_version: The features it reads, 12 hex digits; None for decoders that read JPEG.
+        own_world: It knows one world only, and pictures of any other get no features. It must not speak of a
+            span with a frame that it has no features of.
     """
 
     name: str
@@ -43,6 +45,7 @@ class ModelProfile:
     frame_tokens: int
     window_tokens: int
     encoder_version: str | None = None
+    own_world: bool = False
 
 
 @dataclass(frozen=True, slots=True)

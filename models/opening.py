@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from core.clock import Clock
 from core.meter import Meter
@@ -19,6 +20,17 @@ from models.text import ChatText
 @dataclass(frozen=True, slots=True)
 class NoModel:
     """Nobody reads pictures; questions get the measured answer."""
+
+
+BUILTIN = "builtin"
+"""The name under which the built-in model answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinModel:
+    """The small model that comes with livelens. It knows generated scenes only, at sizes of its own."""
+
+    settings: EngineSettings = field(default_factory=EngineSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +54,7 @@ class RemoteModel:
     settings: OpenAISettings
 
 
-ModelChoice = NoModel | LocalModel | RemoteModel
+ModelChoice = NoModel | BuiltinModel | LocalModel | RemoteModel
 
 
 def open_decoder(
@@ -60,27 +72,30 @@ def open_decoder(
     match choice:
         case NoModel():
             return None
-        case LocalModel():
+        case BuiltinModel() | LocalModel():
             return open_engine(choice, executor=executor, clock=clock, meter=meter)
         case RemoteModel():
             return OpenAIDecoder(choice.settings, clock=clock)
 
 
 def open_engine(
-    choice: LocalModel,
+    choice: BuiltinModel | LocalModel,
     *,
     executor: Executor,
     clock: Clock,
     meter: Meter,
     runner: Callable[[Checkpoint, EngineSettings], Runner] | None = None,
 ) -> Engine:
-    """Return the engine of a local model, not started yet. Raises ModelNotLoadable.
+    """Return the engine of a model in this process, not started yet. Raises ModelNotLoadable.
 
     ``runner`` makes the part that computes; by default the model itself.
     """
-    checkpoint = read_checkpoint(
-        choice.model, frame_tokens=choice.frame_tokens, window_tokens=choice.window_tokens
-    )
+    if isinstance(choice, BuiltinModel):
+        checkpoint = read_builtin()
+    else:
+        checkpoint = read_checkpoint(
+            choice.model, frame_tokens=choice.frame_tokens, window_tokens=choice.window_tokens
+        )
     return Engine(
         checkpoint,
         (runner or _model_runner)(checkpoint, choice.settings),
@@ -89,6 +104,22 @@ def open_engine(
         clock=clock,
         meter=meter,
         settings=choice.settings,
+    )
+
+
+def read_builtin() -> Checkpoint:
+    """Return the built-in model's checkpoint; its weights are part of the package. Raises ModelNotLoadable."""
+    from models.builtin import architecture
+
+    folder = Path(architecture.__file__).parent / "weights"
+    if not folder.is_dir():
+        raise ModelNotLoadable(BUILTIN, "its weights are not in this installation")
+    return read_checkpoint(
+        str(folder),
+        name=BUILTIN,
+        frame_tokens=architecture.FRAME_TOKENS,
+        window_tokens=architecture.WINDOW_TOKENS,
+        own_world=True,
     )
 
 

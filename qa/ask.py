@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from core.errors import ServiceError
 from core.meter import Metric
-from models.decoder import Decoder
+from models.decoder import Decoder, ModelProfile
 from qa.answers import (
     Answer,
     AnswerDone,
@@ -38,10 +38,12 @@ from qa.when_clock import NoteKind
 from qa.window_text import window_text
 from qa.wording import (
     degraded_text,
+    foreign_text,
     halved_text,
     no_frames_text,
     note_text,
     outcome_sentences,
+    own_world_text,
     thinned_text,
     unseen_texts,
 )
@@ -107,13 +109,17 @@ class Asker:
         decoder = parts.decoder()
         healthy = decoder is not None and decoder.healthy()
         seen = await look(heard, parts.window, profile=decoder.profile if decoder and healthy else None)
+        foreign = seen.foreign
+        if foreign:
+            seen = await look(heard, parts.window, profile=None)
         if seen.outcome is not Outcome.OK:
             stream = self._explain(turn, seen)
-        elif decoder is not None and healthy:
+        elif decoder is not None and healthy and not foreign:
             stream = self._decode(turn, seen, decoder)
         else:
             if decoder is not None:
-                turn.notice(degraded_text(decoder.profile.name, heard.language))
+                why = foreign_text if foreign else degraded_text
+                turn.notice(why(decoder.profile.name, heard.language))
             stream = self._measure(turn, seen)
         async with aclosing(stream):
             async for value in stream:
@@ -190,7 +196,7 @@ class Asker:
         except NoWords as error:
             failed = error
         if failed is None:
-            yield await self._spoken(turn, profile.name, shown, speech, telling)
+            yield await self._spoken(turn, profile, shown, speech, telling)
             return
         half = shown.half() if isinstance(failed, NoRoom) else None
         if half is not None:
@@ -203,9 +209,12 @@ class Asker:
                 yield value
 
     async def _spoken(
-        self, turn: _Turn, model: str, shown: Shown, speech: Speech, telling: Telling
+        self, turn: _Turn, profile: ModelProfile, shown: Shown, speech: Speech, telling: Telling
     ) -> AnswerDone:
         """Return the end of an answer that the decoder gave."""
+        model = profile.name
+        if profile.own_world:
+            turn.notice(own_world_text(model, turn.heard.language))
         turn.model, turn.outcome, turn.usage = model, speech.outcome, speech.usage
         turn.frames_used, turn.pictures_sent = shown.used(speech.refused), shown.pictures
         if shown.halved:

@@ -1,7 +1,7 @@
 """What the window holds for a question: frames of its span, records, coverage, and the choice of frames."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.ids import InvalidFrameRef, split_frame_ref
 from core.records import Record
@@ -23,6 +23,7 @@ class Look:
     Attributes:
         frames: All frames held of it, oldest first.
         chosen: Those that a model is to look at; all of them for the measured answer.
+        foreign: There are frames that are not of the world of a model that knows one world only.
     """
 
     span: Span
@@ -32,6 +33,7 @@ class Look:
     records: tuple[Record, ...]
     coverage: Coverage
     outcome: Outcome
+    foreign: bool = False
 
 
 async def look(heard: Heard, window: WindowReader, *, profile: ModelProfile | None) -> Look:
@@ -39,7 +41,8 @@ async def look(heard: Heard, window: WindowReader, *, profile: ModelProfile | No
 
     Args:
         profile: The model that will look; None for the measured answer, which is about the last 30 s where the
-            question names no span.
+            question names no span. Without a span, a model that knows one world only is held to the last 30 s
+            too: what it does not choose of them must be of its world as well.
 
     Raises:
         WindowUnavailable: as the window says.
@@ -62,7 +65,11 @@ async def look(heard: Heard, window: WindowReader, *, profile: ModelProfile | No
         span = Span(chosen[0].t_us, heard.now_us) if chosen else recent
         frames = tuple(frame for frame in newest if frame.t_us in span)
     records = await window.records(camera_id, span)
-    return _judged(heard, span, head, frames=frames, chosen=chosen, records=records)
+    seen = _judged(heard, span, head, frames=frames, chosen=chosen, records=records)
+    if profile is None or not profile.own_world:
+        return seen
+    around = frames if heard.span is not None else (*frames, *await window.index(camera_id, recent))
+    return replace(seen, foreign=len(_readable(around, profile)) < len(around))
 
 
 async def fetch(

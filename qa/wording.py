@@ -128,6 +128,26 @@ def degraded_text(model: str, language: Language) -> str:
     return f"{model} 没有回答；以下仅由运动测量得出。"
 
 
+def own_world_text(model: str, language: Language) -> str:
+    """Return what a model that knows one world only knows."""
+    if language is _EN:
+        return f"{model} knows only the scenes that livelens generates."
+    return f"{model} 只认识 livelens 自己生成的画面。"
+
+
+def foreign_text(model: str, language: Language) -> str:
+    """Return that a span holds pictures that are not of the model's world, and what to do about it."""
+    if language is _EN:
+        return (
+            f"{model} knows only the scenes that livelens generates, and there are other pictures here; this is "
+            "measured from motion alone. Name a model with --model or --model-url to have them described."
+        )
+    return (
+        f"{model} 只认识 livelens 自己生成的画面，而这里有其他画面；以下仅由运动测量得出。"
+        "如需描述画面，请用 --model 或 --model-url 指定模型。"
+    )
+
+
 def no_frames_text(model: str, language: Language) -> str:
     """Return that no picture of the span can be shown to the model."""
     if language is _EN:

@@ -75,11 +75,11 @@ class ScriptedEncoder:
     def __init__(self) -> None:
         self.calls = 0
         self.fail = False
-        self.answer: Callable[[], Features] | None = None
+        self.answer: Callable[[], Features | None] | None = None
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def encode(self, picture: Picture) -> Features:
+    async def encode(self, picture: Picture) -> Features | None:
         self.calls += 1
         await self.gate.wait()
         if self.fail:

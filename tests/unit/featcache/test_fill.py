@@ -176,6 +176,23 @@ async def test_a_frame_whose_encoding_fails_is_stored_without_features(
     assert bench.meter.total(Metric.ENCODE_FAILURES) == 1
 
 
+async def test_a_picture_the_encoder_knows_nothing_of_is_stored_without_features_and_is_no_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = Bench()
+    async with bench.running():
+        bench.encoder.answer = lambda: None
+        await bench.send(NOON_US)
+        bench.encoder.answer = None
+        await bench.send(NOON_US + 1)
+    foreign, own = bench.stored
+    assert (foreign.features, split_frame_ref(foreign.ref).encoder) == (None, "jpeg")
+    assert own.features is not None
+    assert bench.meter.total(Metric.FOREIGN_FRAMES) == 1
+    assert bench.meter.total(Metric.ENCODE_FAILURES) == 0
+    assert caplog.records == []
+
+
 async def test_a_fault_of_every_frame_is_logged_once_a_second_with_its_count(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

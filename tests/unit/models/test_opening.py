@@ -7,11 +7,20 @@ import pytest
 
 from core.clock import ServiceClock
 from core.meter import NullMeter
+from models.builtin import architecture
 from models.engine import Engine
 from models.errors import DecoderUnavailable, ModelNotLoadable
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings
-from models.opening import LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
+from models.opening import (
+    BuiltinModel,
+    LocalModel,
+    ModelChoice,
+    NoModel,
+    RemoteModel,
+    open_decoder,
+    read_builtin,
+)
 from tests.support.tiny_model import NoisePicture, tiny_model_folder
 
 __all__ = ["tiny_model_folder"]
@@ -53,6 +62,40 @@ async def test_a_folder_is_an_engine_that_knows_its_profile_before_it_starts(tin
     assert not decoder.healthy()
     with pytest.raises(DecoderUnavailable, match="not running"):
         await decoder.encode(NoisePicture(1))
+
+
+@pytest.mark.torch
+async def test_the_built_in_model_comes_with_the_package_under_its_own_name_and_sizes() -> None:
+    decoder = opened(BuiltinModel())
+
+    assert isinstance(decoder, Engine)
+    profile = decoder.profile
+    assert (profile.name, profile.frame_tokens, profile.window_tokens) == ("builtin", 32, 2_048)
+    assert profile.own_world
+
+
+def test_reading_the_built_in_model_loads_nothing_heavy_and_leaves_room_for_a_full_window() -> None:
+    heavy = ("torch", "transformers", "tokenizers", "safetensors")
+    code = (
+        "import sys; from models.opening import read_builtin; c = read_builtin();"
+        f"print(c.context_tokens, [m for m in {heavy!r} if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    context, loaded = out.stdout.split(" ", 1)
+    assert int(context) >= 4_096
+    assert loaded.strip() == "[]"
+
+
+def test_a_built_in_model_without_weights_is_named_without_a_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(architecture, "__file__", str(tmp_path / "architecture.py"))
+    with pytest.raises(ModelNotLoadable, match=r"^cannot load the model 'builtin': its weights are not in"):
+        read_builtin()
+    (tmp_path / "weights").mkdir()
+    with pytest.raises(ModelNotLoadable, match=r"^cannot load the model 'builtin': config.json is missing$"):
+        read_builtin()
 
 
 def test_a_model_that_is_none_is_said_at_once(tmp_path: Path) -> None:

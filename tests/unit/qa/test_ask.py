@@ -23,6 +23,7 @@ from tests.support.scripted_decoder import Asked, Script, ScriptedDecoder
 from tests.support.windows import ENCODER
 
 FEATURES = ModelProfile("real", Reads.FEATURES, frame_tokens=4, window_tokens=256, encoder_version=ENCODER)
+OWN = replace(FEATURES, name="builtin", own_world=True)
 SMALL = ModelProfile("small", Reads.JPEG, frame_tokens=32, window_tokens=320)
 
 
@@ -114,6 +115,45 @@ async def test_without_any_frame_the_model_can_read_the_answer_is_measured_and_s
     assert (
         answer.done.notice == "No picture of this span is ready for real; this is measured from motion alone."
     )
+
+
+async def test_a_model_of_one_world_says_in_every_answer_what_it_knows() -> None:
+    stage = await Stage.open(decoder=ScriptedDecoder(Script.of("A red circle."), profile=OWN))
+    await stage.frames(count=8, features=True)
+    english, chinese = await stage.ask("what is there?"), await stage.ask("有什么？")
+    assert (english.text, english.done.model, english.done.frames_encoded_now) == (
+        "A red circle.",
+        "builtin",
+        0,
+    )
+    assert english.done.notice == "builtin knows only the scenes that livelens generates."
+    assert chinese.done.notice == "builtin 只认识 livelens 自己生成的画面。"
+
+
+@pytest.mark.parametrize(
+    "text", ["what happened?", "what happened in the last 30 seconds?", "刚刚发生了什么？"]
+)
+async def test_a_model_of_one_world_is_not_asked_where_any_picture_is_of_another(text: str) -> None:
+    decoder = ScriptedDecoder(Script.of("A red circle."), profile=OWN)
+    stage = await Stage.open(decoder=decoder)
+    foreign = await stage.frames(count=1, until_us=stage.now_us - 15 * SECOND_US)
+    own = await stage.frames(count=15, features=True)
+    answer = await stage.ask(text)
+    assert decoder.asked == []
+    assert (answer.done.model, answer.done.outcome) == ("measured", Outcome.OK)
+    assert "builtin" in (answer.done.notice or "")
+    assert "--model-url" in (answer.done.notice or "")
+    ((evidence, _),) = stage.wording.evidence
+    assert [frame.t_us for frame in evidence.frames] == [*foreign, *own]
+
+
+async def test_a_model_of_one_world_that_is_away_is_replaced_by_measurement() -> None:
+    decoder = ScriptedDecoder(profile=OWN)
+    decoder.set_healthy(False)
+    stage = await Stage.open(decoder=decoder)
+    await stage.frames(count=8, features=True)
+    answer = await stage.ask()
+    assert answer.done.notice == "builtin did not answer; this is measured from motion alone."
 
 
 async def test_usage_timings_and_metrics_go_with_the_answer() -> None:

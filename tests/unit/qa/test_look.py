@@ -1,5 +1,7 @@
 """What the window holds for a question."""
 
+from dataclasses import replace
+
 from core.records import Gap, GapReason, StaticSpan
 from core.spans import Span
 from models.decoder import ModelProfile, Reads
@@ -12,6 +14,7 @@ from tests.support.windows import ENCODER
 PICTURES = ModelProfile("eyes", Reads.JPEG, frame_tokens=32, window_tokens=2_048)
 FEATURES = ModelProfile("real", Reads.FEATURES, frame_tokens=4, window_tokens=40, encoder_version=ENCODER)
 OTHER = ModelProfile("other", Reads.FEATURES, frame_tokens=4, window_tokens=40, encoder_version="f" * 12)
+OWN = replace(FEATURES, own_world=True)
 
 
 async def looked(stage: Stage, text: str, profile: ModelProfile | None) -> Look:
@@ -48,6 +51,38 @@ async def test_frames_of_another_encoder_are_held_but_not_chosen() -> None:
     await stage.frames(count=8, features=True)
     found = await looked(stage, "last 30 s", OTHER)
     assert (len(found.frames), found.chosen, found.outcome) == (8, (), Outcome.OK)
+
+
+async def test_to_a_model_of_one_world_any_frame_without_its_features_is_foreign() -> None:
+    stage = await Stage.open()
+    await stage.frames(count=1, until_us=stage.now_us - 20 * SECOND_US)
+    await stage.frames(count=20, features=True)
+    assert (await looked(stage, "last 30 s", OWN)).foreign
+    assert not (await looked(stage, "last 15 s", OWN)).foreign
+    assert not (await looked(stage, "last 30 s", FEATURES)).foreign
+    assert not (await looked(stage, "last 30 s", None)).foreign
+
+
+async def test_without_a_span_a_model_of_one_world_must_know_all_of_the_last_half_minute() -> None:
+    stage = await Stage.open()
+    await stage.frames(count=1, until_us=stage.now_us - 20 * SECOND_US)
+    await stage.frames(count=20, features=True)
+    found = await looked(stage, "what is there?", OWN)
+    assert len(found.chosen) < 20  # none of them foreign
+    assert found.foreign
+
+
+async def test_what_was_foreign_long_ago_does_not_matter() -> None:
+    stage = await Stage.open()
+    await stage.frames(count=4, until_us=stage.now_us - 40 * SECOND_US)
+    await stage.frames(count=30, features=True)
+    assert not (await looked(stage, "what is there?", OWN)).foreign
+
+
+async def test_an_empty_span_is_not_foreign() -> None:
+    stage = await Stage.open()
+    found = await looked(stage, "what is there?", OWN)
+    assert (found.outcome, found.foreign) == (Outcome.EMPTY, False)
 
 
 async def test_coverage_gaps_and_static_spans_come_from_the_records() -> None:

@@ -10,6 +10,7 @@ from qa.when_clock import Note, NoteKind
 from qa.wording import (
     cut_text,
     degraded_text,
+    foreign_text,
     gap_reason,
     gap_text,
     halved_text,
@@ -17,6 +18,7 @@ from qa.wording import (
     no_frames_text,
     note_text,
     outcome_sentences,
+    own_world_text,
     thinned_text,
     unseen_texts,
 )
@@ -145,6 +147,8 @@ def test_notices_name_the_model_and_the_numbers(language: Language) -> None:
         no_frames_text("m1", language),
         cut_text("m1", language),
         halved_text("m1", language),
+        own_world_text("m1", language),
+        foreign_text("m1", language),
     ):
         assert "m1" in text
     assert all(number in thinned_text(41, 600, language) for number in ("41", "600"))
