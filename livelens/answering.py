@@ -1,7 +1,8 @@
-"""Who answers: the model named in the settings, opened once, or nobody, which means measured answers."""
+"""Who answers: the model of the settings, opened once, or nobody, which means measured answers."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,28 +12,46 @@ from core.frames import Features, Picture
 from core.meter import Meter
 from livelens.settings import Settings
 from models import (
+    BUILTIN,
+    BuiltinModel,
     Decoder,
     Engine,
     LocalModel,
     ModelChoice,
+    ModelNotLoadable,
     NoModel,
+    OpenAIDecoder,
     OpenAISettings,
     RemoteModel,
     open_decoder,
 )
 from qa.ports import MEASURED
 
+_log = logging.getLogger(__name__)
+
+KnowsPicture = Callable[[Picture], bool]
+"""Tells whether a picture is of the model's world. Takes milliseconds; called in the picture pool."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineEncoder:
-    """The engine as ``featcache.fill.Encoder``."""
+    """The engine as ``featcache.fill.Encoder``. ``knows`` None means that it knows every picture."""
 
     engine: Engine
     version: str
     frame_detail: str
+    executor: Executor
+    knows: KnowsPicture | None = None
 
-    async def encode(self, picture: Picture) -> Features:
-        """Return the picture's features. Raises DecoderUnavailable, BadFeatures."""
+    async def encode(self, picture: Picture) -> Features | None:
+        """Return the picture's features, None where it is not of the model's world.
+
+        Raises DecoderUnavailable, BadFeatures.
+        """
+        if self.knows is not None:
+            loop = asyncio.get_running_loop()
+            if not await loop.run_in_executor(self.executor, self.knows, picture):
+                return None
         return await self.engine.encode(picture)
 
 
@@ -43,9 +62,16 @@ class Answering:
     decoder: Decoder | None = None
     encoder: EngineEncoder | None = None
 
-    def answered_by(self) -> str:
-        """Return the name that answers carry."""
-        return MEASURED if self.decoder is None else self.decoder.profile.name
+    def answered_by(self, *, encoded: bool) -> str:
+        """Return the name that answers about a camera carry.
+
+        Args:
+            encoded: The camera's newest frame has features, or it has no frame yet.
+        """
+        if self.decoder is None:
+            return MEASURED
+        profile = self.decoder.profile
+        return MEASURED if profile.own_world and not encoded else profile.name
 
     def healthy(self) -> bool:
         """Return whether the model, if one is named, has a fair chance of answering."""
@@ -65,6 +91,8 @@ def choose_model(settings: Settings) -> ModelChoice:
         )
     if settings.model == "none":
         return NoModel()
+    if settings.model == BUILTIN:
+        return BuiltinModel(settings.engine)
     return LocalModel(
         settings.model,
         frame_tokens=settings.frame_tokens or None,
@@ -73,22 +101,76 @@ def choose_model(settings: Settings) -> ModelChoice:
     )
 
 
+def builtin_by_default(settings: Settings) -> bool:
+    """Return whether the built-in model is taken because nobody named another: then answers can do without it."""
+    return isinstance(choose_model(settings), BuiltinModel) and "model" not in settings.model_fields_set
+
+
 @asynccontextmanager
 async def answering(
-    settings: Settings, *, executor: Executor, clock: Clock, meter: Meter
+    settings: Settings,
+    *,
+    executor: Executor,
+    clock: Clock,
+    meter: Meter,
+    knows: KnowsPicture | None = None,
 ) -> AsyncIterator[Answering]:
-    """Open the model for the length of the block. Raises ModelNotLoadable."""
-    choice = choose_model(settings)
-    decoder = await asyncio.to_thread(open_decoder, choice, executor=executor, clock=clock, meter=meter)
+    """Open the model for the length of the block.
+
+    Args:
+        executor: The picture pool; it stays the caller's.
+        knows: Tells the built-in model's pictures from others; by default the model's own check.
+    Raises:
+        ModelNotLoadable: the model was named, and cannot be loaded. The default one only costs a warning.
+    """
+    decoder = await _started(settings, executor=executor, clock=clock, meter=meter)
     if decoder is None:
         yield Answering()
         return
     try:
-        await decoder.start()
         encoder = None
         if isinstance(decoder, Engine):
             profile = decoder.profile
-            encoder = EngineEncoder(decoder, profile.encoder_version or "", str(profile.frame_tokens))
+            encoder = EngineEncoder(
+                decoder,
+                profile.encoder_version or "",
+                str(profile.frame_tokens),
+                executor,
+                (knows or _known_to_builtin()) if profile.own_world else None,
+            )
         yield Answering(decoder, encoder)
     finally:
         await decoder.aclose()
+
+
+async def _started(
+    settings: Settings, *, executor: Executor, clock: Clock, meter: Meter
+) -> Engine | OpenAIDecoder | None:
+    try:
+        decoder = await asyncio.to_thread(
+            open_decoder, choose_model(settings), executor=executor, clock=clock, meter=meter
+        )
+        if decoder is not None:
+            await _start(decoder)
+    except ModelNotLoadable as error:
+        if not builtin_by_default(settings):
+            raise
+        _log.warning("answers are measured: the built-in model is not there", extra={"cause": str(error)})
+        return None
+    return decoder
+
+
+async def _start(decoder: Engine | OpenAIDecoder) -> None:
+    try:
+        await decoder.start()
+    except BaseException:
+        await decoder.aclose()
+        raise
+
+
+def _known_to_builtin() -> KnowsPicture:
+    try:  # TEMPORARY until models.builtin.domain is there
+        from models.builtin.domain import in_domain  # type: ignore[import-untyped,unused-ignore]
+    except ModuleNotFoundError:
+        return lambda _picture: False
+    return in_domain  # type: ignore[no-any-return,unused-ignore]

@@ -41,7 +41,7 @@ class Cameras:
     """Implements ``web.ports.CameraRegistry`` over the store and the roads."""
 
     def __init__(
-        self, store: Store, parts: RoadParts, *, ids: IdSource, answered_by: Callable[[], str]
+        self, store: Store, parts: RoadParts, *, ids: IdSource, answered_by: Callable[[Road], str]
     ) -> None:
         self._store = store
         self._parts = parts
@@ -76,7 +76,7 @@ class Cameras:
 
     def status(self, camera_id: CameraId) -> CameraStatus:
         road = self._road(camera_id)
-        return CameraStatus(road.report, road.kept, road.frame_rate, road.delay_s, self._answered_by())
+        return CameraStatus(road.report, road.kept, road.frame_rate, road.delay_s, self._answered_by(road))
 
     async def add(self, new: NewCamera) -> Camera:
         check_source(new.source)

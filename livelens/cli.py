@@ -35,7 +35,11 @@ IsolateOption = Annotated[
     bool, typer.Option("--isolate", help="Keep all state in a temporary folder that goes away at the end.")
 ]
 ModelOption = Annotated[
-    str | None, typer.Option("--model", help="none, or a Qwen-VL model: a folder or a hub name.")
+    str | None,
+    typer.Option(
+        "--model",
+        help="builtin (the default), none (measured answers), or a Qwen-VL model: a folder or a hub name.",
+    ),
 ]
 ModelUrlOption = Annotated[
     str | None, typer.Option("--model-url", help="An OpenAI-compatible address that answers instead.")

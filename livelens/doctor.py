@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from pathlib import Path
+from typing import assert_never
 
 from livelens import __version__
+from livelens.answering import builtin_by_default, choose_model
 from livelens.settings import Settings
+from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteModel
+from models.opening import read_builtin
 
 OUR_PACKAGES = (
     "core",
@@ -27,6 +31,9 @@ OUR_PACKAGES = (
 
 # Import names that two distributions fight over; each may have one owner at most.
 ONE_OWNER = ("cv2", "faiss", "redis")
+
+# What a model in this process needs.
+LOCAL_MODEL_NEEDS = ("torch", "transformers", "tokenizers")
 
 EXTRAS = {
     "encoder": "transformers",
@@ -70,6 +77,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _extras()
     yield _data_folder(settings.data_dir)
     yield _engine()
+    yield _answers(settings)
 
 
 def _libraries() -> Iterator[Finding]:
@@ -143,8 +151,42 @@ def _data_folder(folder: Path) -> Finding:
 
 def _engine() -> Finding:
     if importlib.util.find_spec("torch") is None:
-        return Finding("torch", Verdict.NOTE, "not installed: answers are measured, or come from --model-url")
+        return Finding(
+            "torch", Verdict.NOTE, "not installed (the extra 'encoder'); a model at --model-url needs none"
+        )
     return Finding("torch", Verdict.GOOD, distribution("torch").version)
+
+
+def _answers(settings: Settings) -> Finding:
+    """Say who would answer after a plain start with these settings."""
+    choice = choose_model(settings)
+    match choice:
+        case RemoteModel():
+            return Finding("answers", Verdict.GOOD, f"by the model at {choice.settings.url}")
+        case NoModel():
+            return Finding("answers", Verdict.GOOD, "measured (model = none)")
+        case BuiltinModel() | LocalModel():
+            pass
+        case _:
+            assert_never(choice)
+    missing = [name for name in LOCAL_MODEL_NEEDS if importlib.util.find_spec(name) is None]
+    why = f"the extra 'encoder' is not installed ({', '.join(missing)} missing)"
+    if isinstance(choice, LocalModel):
+        if missing:
+            return Finding("answers", Verdict.BAD, f"by {choice.model}, which cannot start: {why}")
+        return Finding("answers", Verdict.GOOD, f"by {choice.model}")
+    if not missing:
+        try:
+            read_builtin()
+        except ModelNotLoadable as error:
+            why = str(error)
+        else:
+            return Finding(
+                "answers", Verdict.GOOD, "by the built-in model about generated scenes, else measured"
+            )
+    if builtin_by_default(settings):
+        return Finding("answers", Verdict.NOTE, f"measured: {why}")
+    return Finding("answers", Verdict.BAD, f"by the built-in model, which cannot start: {why}")
 
 
 def worst(findings: list[Finding]) -> int:

@@ -79,6 +79,7 @@ class Road:
         self._kept: Counter[str] = Counter()
         self._rate: deque[tuple[int, int]] = deque()
         self._delay_us: int | None = None
+        self._encoded = True
         self._newest: Frame | None = None
         state = CameraState.CONNECTING if camera.enabled else CameraState.DISABLED
         self._report = StateReport(state, parts.clock.now_us())
@@ -170,6 +171,7 @@ class Road:
     def _stored(self, frame: StoredFrame) -> None:
         self._kept[frame.reason.value] += 1
         self._next_seq = frame.seq + 1
+        self._encoded = frame.features is not None
         self._delay_us = self._parts.clock.now_us() - frame.t_us
 
     @property
@@ -191,6 +193,11 @@ class Road:
     def kept(self) -> tuple[tuple[str, int], ...]:
         """Return how many frames were kept, by reason."""
         return tuple(sorted(self._kept.items()))
+
+    @property
+    def encoded(self) -> bool:
+        """Return whether the newest stored frame has features; True before the first."""
+        return self._encoded
 
     @property
     def delay_s(self) -> float | None:

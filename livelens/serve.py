@@ -84,7 +84,9 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
             answering(settings, executor=executor, clock=clock, meter=meter)
         )
         parts = RoadParts(window, clock, meter, executor, settings.ingest, settings.sampler, answers.encoder)
-        cameras = Cameras(store, parts, ids=ids, answered_by=answers.answered_by)
+        cameras = Cameras(
+            store, parts, ids=ids, answered_by=lambda road: answers.answered_by(encoded=road.encoded)
+        )
         readiness = _Readiness(answers)
         asker = Asker(
             AskParts(
@@ -207,7 +209,7 @@ async def run_service(
                 announce(url)
                 if browser:
                     await asyncio.to_thread(webbrowser.open, url)
-                stopping.serving = True
+                stopping.server = service.server
                 await service.server.serve(sockets=[listener])
     finally:
         listener.close()
@@ -216,13 +218,14 @@ async def run_service(
 
 
 class _Stop:
-    """Ends the start on a signal. Once the web server runs, it takes signals itself and returns.
+    """Ends the start on a signal. Once there is a web server, it is told to end, whoever takes the signal.
 
-    uvicorn raises what it took again when it has ended; by then everything is being stopped already.
+    uvicorn takes signals itself, but one that comes just before it does would be lost. It raises what it took
+    again when it has ended; by then everything is being stopped already.
     """
 
     def __init__(self) -> None:
-        self.serving = False
+        self.server: Server | None = None
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -230,7 +233,9 @@ class _Stop:
         loop, main = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop() -> None:
-            if not self.serving and main is not None:
+            if self.server is not None:
+                self.server.should_exit = True
+            elif main is not None:
                 main.cancel()
 
         for number in (signal.SIGINT, signal.SIGTERM):

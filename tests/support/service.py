@@ -32,6 +32,10 @@ class LivelensProcess:
     """Runs ``livelens`` with the given words; ``--port 0`` and ``--no-browser`` are added.
 
     Without ``data_dir`` the service keeps its state in a temporary folder (``--isolate``).
+
+    Args:
+        model: Who answers where ``words`` and ``settings`` name nobody. By default nobody, so that tests of other
+            things start in 2 s and not in 5; None is a plain start, which takes the built-in model.
     """
 
     def __init__(
@@ -41,8 +45,11 @@ class LivelensProcess:
         data_dir: Path | None = None,
         settings: Mapping[str, str] | None = None,
         port: int = 0,
+        model: str | None = "none",
     ) -> None:
         self._words = [*words, "--port", str(port), "--no-browser"]
+        if model is not None and "--model" not in words and "LIVELENS_MODEL" not in (settings or {}):
+            self._words += ["--model", model]
         if data_dir is None:
             self._words.append("--isolate")
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("LIVELENS_")}

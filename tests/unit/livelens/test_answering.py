@@ -1,17 +1,61 @@
+import logging
+import sys
+import threading
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.clock import ManualClock
+from core.clock import ServiceClock
+from core.frames import Picture
 from core.meter import NullMeter
-from livelens.answering import answering, choose_model
-from livelens.settings import Settings
-from models import LocalModel, ModelNotLoadable, NoModel, RemoteLimits, RemoteModel
+from livelens.answering import Answering, KnowsPicture, answering, builtin_by_default, choose_model
+from livelens.settings import Settings, load_settings
+from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteLimits, RemoteModel
+from tests.support.tiny_model import NoisePicture
 
 
-def test_without_a_model_answers_are_measured() -> None:
-    assert choose_model(Settings()) == NoModel()
+@asynccontextmanager
+async def opened(settings: Settings, knows: KnowsPicture = lambda _picture: True) -> AsyncIterator[Answering]:
+    with ThreadPoolExecutor(1, thread_name_prefix="pictures") as executor:
+        async with answering(
+            settings, executor=executor, clock=ServiceClock(), meter=NullMeter(), knows=knows
+        ) as answers:
+            yield answers
+
+
+@pytest.fixture
+def without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make this process one in which the extra ``encoder`` is not installed."""
+    for name in ("torch", "transformers", "tokenizers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "models.qwen_vl", raising=False)
+
+
+def test_the_built_in_model_answers_where_nothing_is_named() -> None:
+    assert choose_model(Settings()) == BuiltinModel(Settings().engine)
+
+
+def test_none_means_measured() -> None:
+    assert choose_model(Settings(model="none")) == NoModel()
+
+
+@pytest.mark.parametrize("how", ["argument", "variable", "file"])
+def test_a_model_that_is_named_in_any_way_is_no_default(
+    how: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert builtin_by_default(load_settings(None, {}))
+    if how == "variable":
+        monkeypatch.setenv("LIVELENS_MODEL", "builtin")
+    if how == "file":
+        (tmp_path / "livelens.toml").write_text('model = "builtin"')
+    named = load_settings(None, {"model": "builtin"} if how == "argument" else {})
+    assert isinstance(choose_model(named), BuiltinModel)
+    assert not builtin_by_default(named)
 
 
 def test_an_address_wins_over_a_local_model_and_carries_its_key() -> None:
@@ -34,18 +78,59 @@ def test_any_other_name_is_a_local_model() -> None:
     assert choice.model == "Qwen/Qwen3-VL-2B-Instruct"
 
 
-async def test_nobody_named_means_no_encoder_and_the_name_measured() -> None:
-    with ThreadPoolExecutor(1, thread_name_prefix="pictures") as executor:
-        async with answering(
-            Settings(), executor=executor, clock=ManualClock(), meter=NullMeter()
-        ) as answers:
-            assert (answers.answered_by(), answers.encoder, answers.healthy()) == ("measured", None, True)
+async def test_without_a_model_there_is_no_encoder_and_the_name_is_measured() -> None:
+    async with opened(Settings(model="none")) as answers:
+        assert (answers.answered_by(encoded=False), answers.encoder, answers.healthy()) == (
+            "measured",
+            None,
+            True,
+        )
 
 
 async def test_a_folder_that_is_no_model_ends_the_start_with_its_reason(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1, thread_name_prefix="pictures") as executor:
-        with pytest.raises(ModelNotLoadable, match="cannot load the model"):
-            async with answering(
-                Settings(model=str(tmp_path)), executor=executor, clock=ManualClock(), meter=NullMeter()
-            ):
-                raise AssertionError("opened nothing")
+    with pytest.raises(ModelNotLoadable, match="cannot load the model"):
+        async with opened(Settings(model=str(tmp_path))):
+            raise AssertionError("opened nothing")
+
+
+@pytest.mark.torch
+async def test_the_built_in_model_encodes_what_it_knows_and_has_nothing_to_say_of_the_rest() -> None:
+    asked: list[str] = []
+
+    def knows(picture: Picture) -> bool:
+        asked.append(threading.current_thread().name)
+        return picture is known
+
+    known, unknown = NoisePicture(1), NoisePicture(2)
+    async with opened(Settings(), knows) as answers:
+        encoder: Any = answers.encoder
+        features = await encoder.encode(known)
+        assert features is not None
+        assert features.encoder_version == encoder.version
+        assert features.tokens <= 32
+        assert await encoder.encode(unknown) is None
+        assert encoder.engine.frames_encoded == 1
+        assert (answers.answered_by(encoded=True), answers.answered_by(encoded=False)) == (
+            "builtin",
+            "measured",
+        )
+    assert all(name.startswith("pictures") for name in asked)
+
+
+@pytest.mark.usefixtures("without_the_extra")
+async def test_without_the_extra_a_plain_start_is_measured_after_one_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        async with opened(Settings()) as answers:
+            assert (answers.decoder, answers.encoder) == (None, None)
+    (record,) = caplog.records
+    assert "built-in" in record.message
+    assert "the extra 'encoder' is not installed" in record.__dict__["cause"]
+
+
+@pytest.mark.usefixtures("without_the_extra")
+async def test_without_the_extra_a_built_in_model_asked_for_by_name_ends_the_start() -> None:
+    with pytest.raises(ModelNotLoadable, match=r"'builtin'.*the extra 'encoder' is not installed"):
+        async with opened(Settings(model="builtin")):
+            raise AssertionError("opened nothing")

@@ -24,7 +24,7 @@ EVER = Span(0, 1 << 60)
 
 @asynccontextmanager
 async def running(parts: RoadParts, store: Store) -> AsyncIterator[Cameras]:
-    cameras = Cameras(store, parts, ids=IdSource(), answered_by=lambda: "measured")
+    cameras = Cameras(store, parts, ids=IdSource(), answered_by=lambda _road: "measured")
     started = asyncio.Event()
     task = asyncio.create_task(cameras.run(started))
     await started.wait()

@@ -13,7 +13,7 @@ def test_this_installation_is_in_order(tmp_path: Path) -> None:
     findings = list(examine(Settings(data_dir=tmp_path)))
     assert [f for f in findings if f.verdict is Verdict.BAD] == []
     assert worst(findings) == 0
-    assert {f.what for f in findings} >= {"livelens", "av", "data folder", "torch", "extras"}
+    assert {f.what for f in findings} >= {"livelens", "av", "data folder", "torch", "extras", "answers"}
 
 
 def test_two_owners_of_one_import_name_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -51,3 +51,38 @@ def test_a_data_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> Non
 def test_only_bad_findings_make_the_command_fail() -> None:
     assert worst([Finding("a", Verdict.NOTE, ""), Finding("b", Verdict.GOOD, "")]) == 0
     assert worst([Finding("a", Verdict.NOTE, ""), Finding("b", Verdict.BAD, "")]) == 1
+
+
+def answers(settings: Settings) -> tuple[Verdict, str]:
+    """Return what is found of who would answer."""
+    (found,) = (f for f in examine(settings) if f.what == "answers")
+    return found.verdict, found.text
+
+
+def test_who_would_answer_is_told(tmp_path: Path) -> None:
+    told = {
+        "default": answers(Settings(data_dir=tmp_path)),
+        "none": answers(Settings(data_dir=tmp_path, model="none")),
+        "name": answers(Settings(data_dir=tmp_path, model="owner/model")),
+        "url": answers(Settings(data_dir=tmp_path, model_url="http://127.0.0.1:1234")),
+    }
+    assert {verdict for verdict, _ in told.values()} == {Verdict.GOOD}
+    assert "built-in model" in told["default"][1]
+    assert told["none"][1] == "measured (model = none)"
+    assert "owner/model" in told["name"][1]
+    assert "http://127.0.0.1:1234" in told["url"][1]
+
+
+def test_without_the_extra_a_plain_start_is_told_to_be_measured_and_a_named_model_to_fail(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in doctor.LOCAL_MODEL_NEEDS else real(name)
+    )
+    verdict, text = answers(Settings(data_dir=tmp_path))
+    assert (verdict, text.split(":")[0]) == (Verdict.NOTE, "measured")
+    assert "the extra 'encoder' is not installed" in text
+    for name in ("builtin", "owner/model"):
+        assert answers(Settings(data_dir=tmp_path, model=name))[0] is Verdict.BAD
+    assert answers(Settings(data_dir=tmp_path, model="none"))[0] is Verdict.GOOD

@@ -67,11 +67,10 @@ export class Header extends Part {
       this.line,
       measured ? say("head.measured.line") + say("list.space") + say("head.measured.short") : "",
     );
-    setText(
-      this.noteLine,
-      measured || !model ? say("head.measured.line") : say("head.model.line", { model }),
-    );
-    show(this.how, measured);
+    const builtin = model === "builtin";
+    const about = builtin ? say("head.builtin.line") : say("head.model.line", { model: model ?? "" });
+    setText(this.noteLine, measured || !model ? say("head.measured.line") : about);
+    show(this.how, measured || builtin);
     show(this.answers, model !== null);
     setText(this.language, say("head.language.short"));
     this.theme.setAttribute("aria-pressed", String(state.theme === "light"));

@@ -16,6 +16,7 @@ export const EN = {
   "head.measured.short": "To name things, start livelens with --model NAME.",
   "head.measured.how": "For answers in free words, name a model when you start livelens:",
   "head.model.line": "{model} answers from the frames in the window.",
+  "head.builtin.line": "Knows only the scenes that livelens generates; other cameras are measured.",
   "head.none": "no camera yet",
 
   "link.connecting": "Connecting to livelens",

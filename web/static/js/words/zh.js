@@ -13,6 +13,7 @@ export const ZH = {
   "head.measured.short": "如需辨认物体，请用 --model NAME 启动 livelens。",
   "head.measured.how": "想要自由描述的回答，请在启动 livelens 时指定模型：",
   "head.model.line": "{model} 根据窗口中的画面回答。",
+  "head.builtin.line": "只认识 livelens 自己生成的画面，其他摄像头的画面由实测回答。",
   "head.none": "还没有摄像头",
 
   "link.connecting": "正在连接 livelens",
