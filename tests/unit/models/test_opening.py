@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from core.clock import ServiceClock
+from core.ids import RequestId, make_frame_ref
 from core.meter import NullMeter
 from models.builtin import architecture
+from models.chat import SYSTEM_TEXT
+from models.decoder import SamplingParams
 from models.engine import Engine
 from models.errors import DecoderUnavailable, ModelNotLoadable
 from models.openai import OpenAIDecoder
@@ -21,7 +24,9 @@ from models.opening import (
     open_decoder,
     read_builtin,
 )
+from models.prompt import FramePart, Prompt
 from tests.support.tiny_model import NoisePicture, tiny_model_folder
+from tests.support.windows import GATE
 
 __all__ = ["tiny_model_folder"]
 
@@ -72,6 +77,37 @@ async def test_the_built_in_model_comes_with_the_package_under_its_own_name_and_
     profile = decoder.profile
     assert (profile.name, profile.frame_tokens, profile.window_tokens) == ("builtin", 32, 2_048)
     assert profile.own_world
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("text", ["What happened?", "发生了什么？" * 20])
+async def test_the_built_in_model_takes_any_question_over_up_to_64_frames(text: str) -> None:
+    with ThreadPoolExecutor(1, thread_name_prefix="pictures") as executor:
+        engine = open_decoder(BuiltinModel(), executor=executor, clock=ServiceClock(), meter=NullMeter())
+        assert isinstance(engine, Engine)
+        await engine.start()
+        try:
+            features = await engine.encode(NoisePicture(1, width_px=640, height_px=360))
+            for count in (0, 1, 64):
+                parts = [
+                    FramePart(
+                        f"[2026-11-30 14:03:{number:02}.5]",
+                        make_frame_ref(GATE, number, encoder=features.encoder_version),
+                        features=features,
+                    )
+                    for number in range(count)
+                ]
+                prompt = Prompt(SYSTEM_TEXT, tuple(parts), text)
+                sampling = SamplingParams(max_tokens=4)
+                request = RequestId(f"req_{count}")
+                deltas = [d async for d in engine.generate(prompt, request_id=request, sampling=sampling)]
+                assert deltas[-1].finish is not None
+                usage = deltas[-1].usage
+                assert usage is not None
+                assert usage.refused == ()
+                assert usage.prompt_tokens > count * features.tokens
+        finally:
+            await engine.aclose()
 
 
 def test_reading_the_built_in_model_loads_nothing_heavy_and_leaves_room_for_a_full_window() -> None:
