@@ -1,6 +1,5 @@
 """A Qwen3-VL checkpoint (tiny, random) in the service's own process: encoded once, asked many times."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -19,21 +18,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.torch]
 SETTINGS = {"LIVELENS_FRAME_TOKENS": "24", "LIVELENS_ENGINE__DTYPE": "float32"}
 
 
-def counted(service: LivelensProcess, metric: str) -> int:
-    """Return the sum of a counter over its labels."""
-    text = service.call("GET", "/metrics").text
-    return round(sum(map(float, re.findall(rf"^{metric}(?:{{.*}})? (\S+)$", text, re.MULTILINE))))
-
-
 def encoded(service: LivelensProcess) -> int:
     """Return the engine's own count of encoded frames."""
-    return counted(service, "livelens_frames_encoded_total")
+    return service.counted("livelens_frames_encoded_total")
 
 
 def all_encoded(service: LivelensProcess) -> bool:
     """Return whether every sample has been encoded, but those dropped for load."""
-    dropped = counted(service, "livelens_frames_dropped_total")
-    return encoded(service) >= counted(service, "livelens_samples_total") - dropped > 0
+    dropped = service.counted("livelens_frames_dropped_total")
+    return encoded(service) >= service.counted("livelens_samples_total") - dropped > 0
 
 
 async def test_questions_are_answered_from_cached_features_while_the_encoder_stands_still(

@@ -8,6 +8,7 @@ Each has its own state folder and a free port, and is ended with its block.
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -157,6 +158,11 @@ class LivelensProcess:
         assert reply.status_code == 200, reply.text
         found: Json = reply.json()
         return found
+
+    def counted(self, metric: str) -> int:
+        """Return the sum of a counter over its labels."""
+        text = self.call("GET", "/metrics").text
+        return round(sum(map(float, re.findall(rf"^{metric}(?:{{.*}})? (\S+)$", text, re.MULTILINE))))
 
     def camera(self, camera_id: str) -> Json:
         """Return one camera as the API shows it."""
