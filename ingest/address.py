@@ -5,6 +5,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from core.cameras import Credentials, Source, Transport
 from ingest.errors import AmbiguousAddress, SourceRefused
+from ingest.feeds import NO_FEEDS, Feeds
 
 _RTSP = ("rtsp", "rtsps")
 _MASK = "***"
@@ -16,19 +17,21 @@ def parse_source(
     password: str | None = None,
     transport: Transport = Transport.TCP,
     loop: bool = False,
+    *,
+    feeds: Feeds = NO_FEEDS,
 ) -> Source:
     """Return the source that an address names, with name and password taken out of the address.
 
     Credentials within ``url`` are percent-decoded once; ``username`` and ``password`` are taken as they are
-    and win over those in the address.
+    and win over those in the address. ``feeds`` adds schemes to those that are always read.
 
     Raises:
         SourceRefused: the scheme is not allowed, or the address is malformed.
         AmbiguousAddress: a raw ``@``, ``#``, ``/`` or ``?`` makes it unclear where the host begins.
     """
     scheme = url.partition(":")[0].lower()
-    if scheme not in (*_RTSP, "file"):
-        raise SourceRefused("a source is an rtsp://, rtsps:// or file: address")
+    if scheme not in (*_RTSP, "file", *feeds):
+        raise _unknown_scheme(feeds)
     if any(ord(letter) < 0x20 or ord(letter) == 0x7F for letter in url):
         raise SourceRefused("an address holds no control characters")
     if scheme == "file":
@@ -39,6 +42,12 @@ def parse_source(
         return source
     if loop:
         raise SourceRefused("only files can be looped")
+    if scheme in feeds:
+        if username is not None or password is not None:
+            raise SourceRefused(f"a {scheme}: address has no name and password")
+        source = Source(url=f"{scheme}:{url.partition(':')[2]}")
+        feeds[scheme].check(source)
+        return source
     parts, found = _split_login(url)
     if username is not None:
         found = Credentials(username, password or "")
@@ -49,13 +58,16 @@ def parse_source(
     return source
 
 
-def check_source(source: Source) -> None:
+def check_source(source: Source, feeds: Feeds = NO_FEEDS) -> None:
     """Return where ``source`` may be read from. Raises SourceRefused, AmbiguousAddress."""
     if source.kind == "file":
         file_path(source)
         return
+    if source.kind in feeds:
+        feeds[source.kind].check(source)
+        return
     if source.kind not in _RTSP:
-        raise SourceRefused("a source is an rtsp://, rtsps:// or file: address")
+        raise _unknown_scheme(feeds)
     parts, found = _split_login(source.url)
     if found is not None:
         raise SourceRefused("name and password belong into fields of their own")
@@ -81,6 +93,11 @@ def masked(source: Source) -> str:
     if source.credentials is None:
         return source.url
     return source.url.replace("://", f"://{_MASK}@", 1)
+
+
+def _unknown_scheme(feeds: Feeds) -> SourceRefused:
+    *most, last = ("rtsp://", "rtsps://", "file:", *(f"{scheme}:" for scheme in sorted(feeds)))
+    return SourceRefused(f"a source is an {', '.join(most)} or {last} address")
 
 
 def _split_login(url: str) -> tuple[SplitResult, Credentials | None]:

@@ -52,6 +52,14 @@ class Interrupter:
         """Wait, not in a call of PyAV's; return at once, and True, when told to stop."""
         return self._stop.wait(max(0.0, seconds))
 
+    def wait_within_limit(self, seconds: float) -> bool:
+        """Wait as a blocking call would; return at once, and True, when told to stop or when the limit passes."""
+        left_s = seconds if self._limit_s is None else min(seconds, self._limit_s - time.monotonic())
+        if self._stop.wait(max(0.0, left_s)):
+            return True
+        self._fired = self._fired or left_s < seconds
+        return self._fired
+
     @contextmanager
     def bound(self) -> Iterator[None]:
         """Within this block the calling thread's PyAV calls listen to this object."""

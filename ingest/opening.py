@@ -18,6 +18,7 @@ from av.format import Flags as FormatFlags
 from av.stream import Disposition
 
 from core.cameras import Source, Transport
+from core.ids import CameraId
 from ingest.address import file_path, masked
 from ingest.errors import (
     AuthFailed,
@@ -30,6 +31,7 @@ from ingest.errors import (
     SourceUnreachable,
     TlsFailed,
 )
+from ingest.feeds import FeedKind, Feeds
 from ingest.interrupt import Interrupter
 from ingest.settings import IngestSettings
 from ingest.tracks import VideoTrack, best_track
@@ -98,6 +100,37 @@ def open_source(
         container.close()
         raise SourceStalled("connected, but nothing comes")
     return described(container, live=live)
+
+
+def opening_with(feeds: Feeds, *, camera_id: CameraId | None) -> Opener:
+    """Return what opens the sources of a camera, or of somebody who only takes a look, those of ``feeds`` included."""
+
+    def opener(
+        source: Source, settings: IngestSettings, interrupter: Interrupter, *, whole: bool = False
+    ) -> OpenSource:
+        kind = feeds.get(source.kind)
+        if kind is None:
+            return open_source(source, settings, interrupter, whole=whole)
+        return _open_feed(kind, source, settings, interrupter, camera_id)
+
+    return opener
+
+
+def _open_feed(
+    kind: FeedKind,
+    source: Source,
+    settings: IngestSettings,
+    interrupter: Interrupter,
+    camera_id: CameraId | None,
+) -> OpenSource:
+    interrupter.limit(settings.connect_timeout_s)
+    feed = kind.open(source, camera_id=camera_id, wait=interrupter.wait_within_limit)
+    limits = (settings.connect_timeout_s, settings.read_timeout_s)
+    # The format is named, as looking for it would wait for more bytes than a quiet picture has in seconds.
+    options = _look_options(settings)
+    with translated(source, interrupter, opening=True):
+        container = av.open(feed, format=kind.container, options=options, timeout=limits)
+    return described(container, live=True)
 
 
 def described(container: Any, *, live: bool) -> OpenSource:
@@ -171,8 +204,7 @@ def _rtsp_options(source: Source, settings: IngestSettings, *, video_only: bool)
     options = {
         "rtsp_transport": source.transport.value,
         "protocol_whitelist": _RTSP_PROTOCOLS,
-        "fpsprobesize": "0",
-        "analyzeduration": str(int(settings.analyze_s * 1_000_000)),
+        **_look_options(settings),
     }
     if source.transport is Transport.UDP:
         options["buffer_size"] = "1048576"  # a keyframe comes as one burst of datagrams
@@ -183,6 +215,11 @@ def _rtsp_options(source: Source, settings: IngestSettings, *, video_only: bool)
         if authorities := _authorities(settings):
             options["ca_file"] = authorities
     return options
+
+
+def _look_options(settings: IngestSettings) -> dict[str, str]:
+    """Return how long a live stream is looked at before its first packet is handed on."""
+    return {"fpsprobesize": "0", "analyzeduration": str(int(settings.analyze_s * 1_000_000))}
 
 
 def _authorities(settings: IngestSettings) -> str | None:

@@ -14,15 +14,16 @@ import av.error
 from core.cameras import ProbeReport, Source
 from ingest.address import check_source
 from ingest.errors import SourceError, SourceFailed, SourceLost, SourceUndecodable
+from ingest.feeds import NO_FEEDS, Feeds
 from ingest.interrupt import Interrupter
-from ingest.opening import Opener, open_source, translated
+from ingest.opening import Opener, opening_with, translated
 from ingest.settings import IngestSettings
 
 _log = logging.getLogger(__name__)
 _RATE_PACKETS = 10
 
 
-async def probe(source: Source, *, settings: IngestSettings, opener: Opener = open_source) -> ProbeReport:
+async def probe(source: Source, *, settings: IngestSettings, feeds: Feeds = NO_FEEDS) -> ProbeReport:
     """Return what one look at ``source`` found, with its first picture.
 
     Takes at most the connect and the read timeout together. Cancelling it ends its thread as well.
@@ -30,7 +31,8 @@ async def probe(source: Source, *, settings: IngestSettings, opener: Opener = op
     Raises:
         SourceRefused: livelens does not read from such an address.
     """
-    check_source(source)
+    check_source(source, feeds)
+    opener = opening_with(feeds, camera_id=None)
     interrupter = Interrupter()
     loop = asyncio.get_running_loop()
     done: asyncio.Future[ProbeReport] = loop.create_future()

@@ -13,10 +13,11 @@ from core.meter import Meter, Metric
 from core.records import GapReason, Record
 from ingest.address import check_source
 from ingest.errors import SourceError, SourceStalled
+from ingest.feeds import NO_FEEDS, Feeds
 from ingest.gate import EveryPacket, PacketGate
 from ingest.handover import Decoded, Ended, Handover, Opened
 from ingest.link import Link
-from ingest.opening import Opener, open_source
+from ingest.opening import Opener, opening_with
 from ingest.reader import Job, Reader
 from ingest.retry import Retry
 from ingest.settings import IngestSettings
@@ -37,7 +38,8 @@ async def pump(
     on_record: Callable[[Record], None],
     gate: PacketGate | None = None,
     floor_reason: GapReason = GapReason.SERVICE_STOPPED,
-    opener: Opener = open_source,
+    feeds: Feeds = NO_FEEDS,
+    opener: Opener | None = None,
 ) -> None:
     """Read ``camera`` into ``frames`` until cancelled, or to the end of a file that is not looped.
 
@@ -50,12 +52,15 @@ async def pump(
         on_record: Called on the loop, with each gap (when it opens and when it closes) and each epoch's start.
         gate: Which packets are decoded; None for all.
         floor_reason: Why nothing was read since ``floor_us``.
+        feeds: Who makes the streams of schemes that ``ingest`` does not read itself.
+        opener: Opens the source in another way.
     Raises:
         SourceRefused: the camera's source is not one that livelens reads from.
     """
     try:
-        check_source(camera.source)
+        check_source(camera.source, feeds)
         outlet = _Outlet(camera, frames, clock, meter, on_state, on_record)
+        opener = opener or opening_with(feeds, camera_id=camera.id)
         work = _Pump(outlet, settings, gate or EveryPacket(), opener, floor_us, floor_reason)
         await work.run()
     finally:

@@ -79,7 +79,7 @@ class Cameras:
         return CameraStatus(road.report, road.kept, road.frame_rate, road.delay_s, self._answered_by(road))
 
     async def add(self, new: NewCamera) -> Camera:
-        check_source(new.source)
+        check_source(new.source, self._parts.feeds)
         camera = Camera(
             new.id,
             new.name,
@@ -98,7 +98,7 @@ class Cameras:
         async with self._changing:
             old = self._road(camera_id).camera
             if patch.source is not None:
-                check_source(patch.source)
+                check_source(patch.source, self._parts.feeds)
             changes = {
                 field: value
                 for field in ("name", "source", "zone", "enabled")
@@ -134,8 +134,7 @@ class Cameras:
         return frames
 
     async def probe(self, source: Source) -> ProbeReport:
-        check_source(source)
-        return await probe(source, settings=self._parts.ingest)
+        return await probe(source, settings=self._parts.ingest, feeds=self._parts.feeds)
 
     @asynccontextmanager
     async def changes(self) -> AsyncIterator[Channel[Change]]:

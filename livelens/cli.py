@@ -11,6 +11,7 @@ import typer
 from core.cameras import Transport
 from core.errors import ServiceError
 from livelens import __version__
+from livelens.addresses import typed_address
 from livelens.client import DEFAULT_URL, Client
 from livelens.errors import AnswerFailed, ServiceRefused, WrongArgument
 
@@ -221,7 +222,7 @@ def cameras_list(url: UrlOption = DEFAULT_URL, as_json: JsonOption = False) -> N
 @cameras_app.command("add")
 def cameras_add(
     camera: Annotated[str, typer.Argument(help="Camera id: a-z, 0-9, '-' and '_'.")],
-    address: Annotated[str, typer.Argument(help="rtsp://… or a file.")],
+    address: Annotated[str, typer.Argument(help="rtsp://…, a file, or scene:N, a generated scene.")],
     name: Annotated[str | None, typer.Option("--name")] = None,
     username: Annotated[str | None, typer.Option("--username")] = None,
     password_file: Annotated[
@@ -258,7 +259,7 @@ def cameras_remove(camera: str, url: UrlOption = DEFAULT_URL) -> None:
 
 @cameras_app.command("probe")
 def cameras_probe(
-    address: Annotated[str, typer.Argument(help="rtsp://… or a file.")],
+    address: Annotated[str, typer.Argument(help="rtsp://…, a file, or scene:N, a generated scene.")],
     username: Annotated[str | None, typer.Option("--username")] = None,
     password_file: Annotated[Path | None, typer.Option("--password-file")] = None,
     transport: Annotated[Transport, typer.Option("--transport")] = Transport.TCP,
@@ -299,9 +300,7 @@ def cameras_why(camera: str, url: UrlOption = DEFAULT_URL) -> None:
 def _source(
     address: str, username: str | None, password_file: Path | None, transport: Transport, loop: bool
 ) -> dict[str, Any]:
-    source: dict[str, Any] = {"url": address, "transport": transport.value, "loop": loop}
-    if "://" not in address and not address.startswith("file:"):
-        source["url"] = Path(address).resolve().as_uri()
+    source: dict[str, Any] = {"url": typed_address(address), "transport": transport.value, "loop": loop}
     if username is not None:
         source["username"] = username
     if password_file is not None:

@@ -11,7 +11,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.cameras import Camera, CameraState, StateReport
 from core.channel import Channel, Overflow
@@ -21,7 +21,7 @@ from core.meter import Meter
 from core.records import GapReason, Record
 from featcache import StoredFrame, Window, fill
 from featcache.fill import Encoder
-from ingest import IngestSettings, pump
+from ingest import Feeds, IngestSettings, pump
 from sampler import Sampler, SamplerSettings, select
 
 _log = logging.getLogger(__name__)
@@ -43,6 +43,7 @@ class RoadParts:
     ingest: IngestSettings
     sampler: SamplerSettings
     encoder: Encoder | None
+    feeds: Feeds = field(default_factory=dict)
 
 
 class _FrameChannel(Channel[Frame]):
@@ -113,6 +114,7 @@ class Road:
             floor_reason=self._floor_reason,
             on_state=self._state,
             on_record=self._recorder(records),
+            feeds=self._parts.feeds,
         )
 
     async def _select(

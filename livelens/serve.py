@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -26,14 +27,16 @@ from core.errors import ServiceError
 from core.ids import IdSource
 from core.meter import Metric
 from featcache import MemoryPool, keep_trimmed
-from ingest import parse_source
+from ingest import Feeds, parse_source
 from livelens import __version__
+from livelens.addresses import SCENE
 from livelens.answering import Answering, answering
 from livelens.cameras import Cameras
 from livelens.errors import AddressNotFree, WrongSetting
-from livelens.first_cameras import demo_camera, named_camera, register
+from livelens.first_cameras import DEMO_CAMERA, demo_cameras, named_camera, register
 from livelens.preview import Previews
 from livelens.road import RoadParts
+from livelens.scene_feed import SceneFeeds
 from livelens.settings import Settings
 from qa import Asker, AskParts, warm_up
 from qa.measured import word_answer
@@ -54,6 +57,7 @@ class Service:
 
     server: Server
     cameras: Cameras
+    feeds: Feeds
 
 
 class _Readiness:
@@ -83,7 +87,10 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
         answers = await stack.enter_async_context(
             answering(settings, executor=executor, clock=clock, meter=meter)
         )
-        parts = RoadParts(window, clock, meter, executor, settings.ingest, settings.sampler, answers.encoder)
+        feeds: Feeds = {SCENE: SceneFeeds(clock)}
+        parts = RoadParts(
+            window, clock, meter, executor, settings.ingest, settings.sampler, answers.encoder, feeds
+        )
         cameras = Cameras(
             store, parts, ids=ids, answered_by=lambda road: answers.answered_by(encoded=road.encoded)
         )
@@ -108,7 +115,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                 preview=Previews(cameras, clock=clock, executor=executor),
                 asker=asker,
                 readiness=readiness,
-                parse_source=parse_source,
+                parse_source=partial(parse_source, feeds=feeds),
                 exporter=meter,
                 meter=meter,
                 clock=clock,
@@ -135,7 +142,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
         await stack.enter_async_context(_background(cameras.run(started)))
         await started.wait()
         readiness.cameras = True
-        yield Service(Server(app, settings.web), cameras)
+        yield Service(Server(app, settings.web), cameras, feeds)
 
 
 @asynccontextmanager
@@ -201,11 +208,14 @@ async def run_service(
     try:
         with stopping.on_signals():
             async with running_service(settings, zone) as service:
-                first = [demo_camera(zone)] if demo else []
-                first += [named_camera(text, zone, number) for number, text in enumerate(cameras)]
+                first = [*demo_cameras(zone)] if demo else []
+                first += [
+                    named_camera(text, zone, number, feeds=service.feeds)
+                    for number, text in enumerate(cameras)
+                ]
                 for camera in first:
                     await register(service.cameras, camera)
-                url = _url(listener)
+                url = _url(listener) + (f"/#{DEMO_CAMERA}" if demo else "")
                 announce(url)
                 if browser:
                     await asyncio.to_thread(webbrowser.open, url)

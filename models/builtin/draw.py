@@ -22,6 +22,7 @@ _RGB = {
     ThingColour.PURPLE: (148, 58, 188),
 }
 _NOISE_TILES = 3
+_LOOKS_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class Painter:
 
     def _looks_of(self, number: int) -> tuple[float, float, NDArray[np.float32]]:
         if number not in self._looks:
+            if len(self._looks) >= _LOOKS_KEPT:  # a scene without end has ever new objects
+                self._looks.clear()
             chance = np.random.default_rng([self._seed, 3, number])
             jitter = chance.uniform(-12, 12, 3).astype(np.float32)
             self._looks[number] = _Looks(

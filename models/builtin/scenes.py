@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -92,20 +93,38 @@ class LiveScene:
 
     def __iter__(self) -> Iterator[DrawnFrame]:
         """Yield frames for ever; the caller keeps time."""
-        number = 0
-        while True:
-            t_us = number * SECOND_US // self._fps
-            if number % self._fps == 0:
-                self._world.forget(t_us - self._keep_us)
-                self._truth = self.truth(t_us)
-            yield DrawnFrame(t_us, self._painter.paint(self._truth, t_us))
-            number += 1
+        return (self.frame(number) for number in count())
+
+    def frame(self, number: int) -> DrawnFrame:
+        """Return one frame by its number from 0; numbers may be left out, but must grow."""
+        t_us = number * SECOND_US // self._fps
+        if t_us >= self._truth.duration_us + SECOND_US:
+            self._world.forget(t_us - self._keep_us)
+            self._truth = self.truth(t_us)
+        return DrawnFrame(t_us, self._painter.paint(self._truth, t_us))
 
     def truth(self, now_us: int) -> SceneTruth:
         """Return what happened up to ``now_us``, and what already began to happen."""
         self._world.advance(now_us + SECOND_US)
         objects = self._world.objects()
         return SceneTruth(self.kind.width_px, self.kind.height_px, self.kind.ground, now_us, objects)
+
+
+class LiveVideo:
+    """A live scene as a camera sends it: H.264, one packet for each frame, a keyframe every two seconds."""
+
+    def __init__(self, seed: int, *, fps: int) -> None:
+        self.kind, self.fps = kind_of(seed), fps
+        self._scene = LiveScene(seed, fps=fps, kind=self.kind, keep_us=0)
+        self._encoder: Any = None
+
+    def packet(self, number: int) -> bytes:
+        """Return one frame as an Annex B access unit; numbers as for ``LiveScene.frame``."""
+        drawn = self._scene.frame(number)
+        if self._encoder is None:
+            crf, every = self.kind.crf, 2 * self.fps
+            self._encoder = _live_encoder(drawn.pixels, fps=self.fps, crf=crf, keyframe_every=every)
+        return b"".join(bytes(packet) for packet in self._encoder.encode(_to_frame(drawn.pixels, number)))
 
 
 class DecodedPicture:
@@ -153,9 +172,7 @@ def through_h264(
     decoder.thread_count = 1
     for number, (t_us, pixels) in enumerate(frames):
         if encoder is None:
-            encoder = av.codec.CodecContext.create("libx264", "w")
-            _set_up(encoder, pixels, fps=fps, crf=crf, keyframe_every=keyframe_every)
-            encoder.options = {**encoder.options, "tune": "zerolatency"}
+            encoder = _live_encoder(pixels, fps=fps, crf=crf, keyframe_every=keyframe_every)
         for packet in encoder.encode(_to_frame(pixels, number)):
             for decoded in decoder.decode(av.Packet(bytes(packet))):
                 yield t_us, DecodedPicture(decoded)
@@ -177,6 +194,14 @@ def write_clip(path: Path, frames: Iterable[DrawnFrame], *, fps: int, crf: int) 
     return number
 
 
+def _live_encoder(pixels: Pixels, *, fps: int, crf: int, keyframe_every: int) -> Any:
+    """Return an encoder that holds no frame back."""
+    encoder = av.codec.CodecContext.create("libx264", "w")
+    _set_up(encoder, pixels, fps=fps, crf=crf, keyframe_every=keyframe_every)
+    encoder.options = {**encoder.options, "tune": "zerolatency"}
+    return encoder
+
+
 def _set_up(encoder: Any, pixels: Pixels, *, fps: int, crf: int, keyframe_every: int) -> None:
     encoder.height, encoder.width = pixels.shape[:2]
     encoder.pix_fmt = "yuv420p"
@@ -193,20 +218,23 @@ def _to_frame(pixels: Pixels, number: int) -> Any:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write one clip and its truth."""
+    """Write one clip, its truth, or both."""
     parser = argparse.ArgumentParser(prog="python -m models.builtin.scenes", description=main.__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--fps", type=int, default=10)
     parser.add_argument("--size", choices=[f"{w}x{h}" for w, h in PICTURE_SIZES], help="default: by the seed")
-    parser.add_argument("--out", type=Path, required=True, help="the clip, such as clip.mp4")
+    parser.add_argument("--out", type=Path, help="the clip, such as clip.mp4")
     parser.add_argument("--truth", type=Path, help="what really happens in it, as JSON")
     options = parser.parse_args(arguments)
+    if options.out is None and options.truth is None:
+        parser.error("nothing to write: give --out, --truth or both")
     width, _, height = (options.size or "").partition("x")
     kind = kind_of(options.seed, size=(int(width), int(height)) if options.size else None)
     truth = scene_truth(options.seed, options.seconds * SECOND_US, kind=kind)
-    times = frame_times(truth.duration_us, options.fps)
-    write_clip(options.out, draw(options.seed, truth, times), fps=options.fps, crf=kind.crf)
+    if options.out:
+        times = frame_times(truth.duration_us, options.fps)
+        write_clip(options.out, draw(options.seed, truth, times), fps=options.fps, crf=kind.crf)
     if options.truth:
         write_truth(options.truth, truth)
 

@@ -20,8 +20,8 @@ from core.frames import Frame
 from core.ids import CameraId, Incarnation
 from core.meter import TallyMeter
 from core.records import EpochStart, Gap, Record
-from ingest import IngestSettings, PacketGate, pump
-from ingest.opening import Opener, open_source
+from ingest import NO_FEEDS, Feeds, IngestSettings, PacketGate, pump
+from ingest.opening import Opener
 from tests.support.clips import read_number
 from tests.support.faults import wait_until
 
@@ -126,7 +126,8 @@ async def pumping(
     settings: IngestSettings = QUICK,
     floor_us: int | None = None,
     gate: PacketGate | None = None,
-    opener: Opener = open_source,
+    feeds: Feeds = NO_FEEDS,
+    opener: Opener | None = None,
     run: Run | None = None,
     name: str = "cam",
 ) -> AsyncIterator[Run]:
@@ -158,6 +159,7 @@ async def pumping(
             on_state=run.reports.append,
             on_record=run.records.append,
             gate=gate,
+            feeds=feeds,
             opener=opener,
         )
     )

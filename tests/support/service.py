@@ -102,7 +102,7 @@ class LivelensProcess:
         except (TimeoutError, ServiceFailed) as error:
             await self.kill()
             raise ServiceFailed(f"livelens did not start:\n{self.log}") from error
-        self.url = line.decode().split()[-1].rstrip("/")
+        self.url = line.decode().split()[-1].partition("#")[0].rstrip("/")
 
     async def stop(self) -> int:
         """Ask it to end as a service manager would, and return its exit code."""

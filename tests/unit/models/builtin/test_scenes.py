@@ -1,12 +1,14 @@
 from itertools import islice
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
 from models.builtin.scenes import (
     CRF_RANGE,
     LiveScene,
+    LiveVideo,
     draw,
     frame_times,
     kind_of,
@@ -54,6 +56,36 @@ def test_a_size_can_be_chosen(tmp_path: Path) -> None:
     main(["--seconds", "1", "--fps", "2", "--size", "360x640", "--out", str(tmp_path / "c.mp4")])
     with pytest.raises(SystemExit):
         main(["--size", "1x1", "--out", str(tmp_path / "d.mp4")])
+
+
+def test_the_truth_can_be_had_without_its_clip_but_not_nothing(tmp_path: Path) -> None:
+    main(["--seconds", "60", "--truth", str(tmp_path / "t.json")])
+    assert read_truth(tmp_path / "t.json").duration_us == 60 * SECOND_US
+    with pytest.raises(SystemExit):
+        main(["--seconds", "1"])
+
+
+def test_frames_of_a_live_scene_may_be_left_out() -> None:
+    kind = kind_of(11, size=(320, 180))
+    whole, sparse = LiveScene(11, fps=2, kind=kind), LiveScene(11, fps=2, kind=kind)
+    numbers = {0, 1, 7, 8, 30, 31}
+    for frame in islice(iter(whole), 32):
+        number = frame.t_us // 500_000
+        if number in numbers:
+            assert np.array_equal(frame.pixels, sparse.frame(number).pixels)
+
+
+def test_live_video_is_one_packet_a_frame_with_a_keyframe_every_two_seconds() -> None:
+    video = LiveVideo(3, fps=5)
+    decoder = av.codec.CodecContext.create("h264", "r")
+    decoder.thread_count = 1
+    frames = [
+        frame for number in (*range(12), 40) for frame in decoder.decode(av.Packet(video.packet(number)))
+    ]
+    frames += decoder.decode(None)
+    assert [number for number, frame in enumerate(frames) if frame.key_frame] == [0, 10]
+    assert len(frames) == 13
+    assert (frames[0].width, frames[0].height) == (video.kind.width_px, video.kind.height_px)
 
 
 def test_a_live_scene_goes_on_and_its_truth_tells_what_its_frames_show() -> None:
