@@ -75,7 +75,11 @@ async def test_the_built_in_model_comes_with_the_package_under_its_own_name_and_
 
     assert isinstance(decoder, Engine)
     profile = decoder.profile
-    assert (profile.name, profile.frame_tokens, profile.window_tokens) == ("builtin", 32, 2_048)
+    assert (profile.name, profile.frame_tokens, profile.window_tokens) == (
+        "builtin",
+        architecture.FRAME_TOKENS,
+        architecture.WINDOW_TOKENS,
+    )
     assert profile.own_world
 
 
