@@ -1,4 +1,4 @@
-"""``python -m bench NAME [--quick] [--check] [--json FILE]``"""
+"""``python -m bench NAME [--quick] [--check] [--json FILE]``; accuracy also takes ``--scenes N --folder FOLDER``"""
 
 import argparse
 import asyncio
@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.report import Figure, Verdict, judge, missing, read_targets, table, verdict
 from bench.rig import PartMissing
 
-BENCHES = ("glass", "ask", "camera")
+BENCHES = ("glass", "ask", "camera", "accuracy")
 
 
 def _machine() -> str:
@@ -32,11 +32,17 @@ def main() -> int:
     """Run the benches named and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("name", choices=[*BENCHES, "all"])
-    parser.add_argument("--quick", action="store_true", help="end within 60 s once the real parts are up")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="end within 60 s once the real parts are up, accuracy within two minutes",
+    )
     parser.add_argument(
         "--check", action="store_true", help="exit 1 when a target is missed, 2 when a part is absent"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
+    parser.add_argument("--scenes", type=int, metavar="N", help="accuracy: ask about so many scenes")
+    parser.add_argument("--folder", type=Path, help="accuracy: another checkpoint than the built-in model")
     args = parser.parse_args()
 
     names = BENCHES if args.name == "all" else (args.name,)
@@ -47,7 +53,8 @@ def main() -> int:
         bench = importlib.import_module(f"bench.{name}")
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
-            figures.extend(asyncio.run(bench.measure(quick=args.quick)))
+            own = {"scenes": args.scenes, "folder": args.folder} if name == "accuracy" else {}
+            figures.extend(asyncio.run(bench.measure(quick=args.quick, **own)))
         except PartMissing as error:
             absent.append(f"{name} ({error})")
     targets = read_targets()

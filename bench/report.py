@@ -31,12 +31,31 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An upper bound for one figure, with the sentence it comes from."""
+    """A bound for one figure, with the sentence it comes from.
+
+    ``at_most`` holds for the value itself. ``at_least`` holds for the upper end of its spread, which is a 95 % interval
+    there: a target is missed only where chance does not explain it.
+    """
 
     name: str
-    at_most: float
     unit: str
     quote: str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError(f"{self.name} takes one of at_most and at_least")
+
+    @property
+    def bound(self) -> float:
+        return next(bound for bound in (self.at_most, self.at_least) if bound is not None)
+
+    def met_by(self, figure: Figure) -> bool:
+        """Return whether the figure keeps to the bound."""
+        if self.at_most is not None:
+            return figure.value <= self.at_most
+        return figure.spread[1] >= self.bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +68,7 @@ class Row:
     spread: tuple[float, float]
     n: int
     target: float | None
+    at_least: bool
     met: bool | None
     machine: str
 
@@ -89,8 +109,9 @@ def judge(figures: Iterable[Figure], targets: Iterable[Target], *, machine: str)
         rows.append(
             Row(
                 **asdict(figure) | {"spread": figure.spread},
-                target=target.at_most if target else None,
-                met=figure.value <= target.at_most if target else None,
+                target=target.bound if target else None,
+                at_least=target is not None and target.at_least is not None,
+                met=target.met_by(figure) if target else None,
                 machine=machine,
             )
         )
@@ -133,7 +154,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.unit,
         f"{_number(row.spread[0])} .. {_number(row.spread[1])}",
         str(row.n),
-        "" if row.target is None else f"<= {_number(row.target)}",
+        "" if row.target is None else f"{'>=' if row.at_least else '<='} {_number(row.target)}",
         {None: "", True: "yes", False: "NO"}[row.met],
     )
 

@@ -12,7 +12,7 @@ from bench.rig import PartMissing
 
 
 def run(monkeypatch: pytest.MonkeyPatch, figures: list[Figure] | Exception, *words: str) -> int:
-    async def measure(*, quick: bool) -> list[Figure]:
+    async def measure(*, quick: bool, **own: object) -> list[Figure]:
         if isinstance(figures, Exception):
             raise figures
         return figures
@@ -49,6 +49,21 @@ def test_an_absent_part_or_row_is_exit_code_two_in_every_form(
 def test_rows_are_written_as_json_with_their_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run(monkeypatch, [GOOD], "glass", "--json", str(tmp_path / "rows.json"))
     [row] = json.loads((tmp_path / "rows.json").read_text())
-    assert set(row) == {"name", "value", "unit", "spread", "n", "target", "met", "machine"}
+    assert set(row) == {"name", "value", "unit", "spread", "n", "target", "at_least", "met", "machine"}
     assert (row["name"], row["met"]) == ("glass.p95", True)
     assert "cores" in row["machine"]
+
+
+def test_the_accuracy_bench_is_handed_its_own_options(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    handed: list[dict[str, object]] = []
+
+    async def measure(**options: object) -> list[Figure]:
+        handed.append(options)
+        return []
+
+    monkeypatch.setattr(importlib, "import_module", lambda _name: SimpleNamespace(measure=measure))
+    monkeypatch.setattr(sys, "argv", ["bench", "accuracy", "--scenes", "7", "--folder", str(tmp_path)])
+    main()
+    assert handed == [{"quick": False, "scenes": 7, "folder": tmp_path}]

@@ -14,7 +14,8 @@ from bench.report import (
     verdict,
 )
 
-TARGET = Target("ask.first", 100, "ms", "first word within 100 ms")
+TARGET = Target("ask.first", "ms", "first word within 100 ms", at_most=100)
+SHARE = Target("accuracy.where.exact", "share", "97 % exact", at_least=0.97)
 
 
 def test_the_quantile_is_the_nearest_rank() -> None:
@@ -59,4 +60,17 @@ def test_units_must_agree() -> None:
 def test_every_target_in_the_file_quotes_where_it_comes_from() -> None:
     targets = read_targets()
     assert targets
-    assert all(target.quote and target.at_most > 0 for target in targets)
+    assert all(target.quote and target.bound > 0 for target in targets)
+
+
+@pytest.mark.parametrize(("high", "met"), [(0.971, True), (0.969, False)])
+def test_a_share_is_judged_on_the_upper_end_of_its_interval(high: float, met: bool) -> None:
+    [row] = judge([Figure(SHARE.name, 0.95, "share", (0.9, high), 200)], [SHARE], machine="m")
+    assert row.met is met
+    assert ">= 0.97" in table([row])
+
+
+@pytest.mark.parametrize("bounds", [{}, {"at_most": 1.0, "at_least": 1.0}])
+def test_a_target_takes_one_bound(bounds: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="takes one of"):
+        Target("ask.first", "ms", "said twice", **bounds)
