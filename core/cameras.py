@@ -29,7 +29,7 @@ class Source:
     """The thing read from.
 
     Attributes:
-        url: ``rtsp://`` or ``rtsps://`` address, or ``file:`` path, without name and password.
+        url: ``rtsp://`` or ``rtsps://`` address, ``file:`` path or ``scene:`` number, without name and password.
         transport: For RTSP only.
         loop: For files only: start again at the end, in real time, for ever.
     """
@@ -41,7 +41,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """Return the scheme, ``rtsp``, ``rtsps`` or ``file``."""
+        """Return the scheme, such as ``rtsp`` or ``file``."""
         return urlsplit(self.url).scheme
 
     def address(self) -> str:

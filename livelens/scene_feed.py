@@ -60,7 +60,7 @@ class SceneFeeds:
 class SceneFeed:
     """Implements ``ingest.Feed``: one scene from its beginning on, in real time.
 
-    A frame that cannot be made in time is left out; those that are shown keep their true times.
+    Where frames cannot be made in time, those that are past are left out; the others keep their true times.
     """
 
     def __init__(self, video: LiveVideo, *, clock: Clock, wait: Wait) -> None:
@@ -80,8 +80,8 @@ class SceneFeed:
         return given
 
     def _frame(self) -> bytes:
-        """Make the next frame that can still be in time, and return it when it is due."""
-        number = max(self._next, -(-self._age_us() // self._frame_us))
+        """Make the next frame, or the newest one due where more than that are, and return it when it is due."""
+        number = max(self._next, self._age_us() // self._frame_us)
         made = _ivf_frame(number, self._video.packet(number))
         self._next = number + 1
         stopped = self._wait((number * self._frame_us - self._age_us()) / _SECOND_US)

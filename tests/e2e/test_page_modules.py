@@ -271,9 +271,9 @@ async def test_ids_and_names_are_made_from_what_people_type(page: Page) -> None:
         page,
         "elements/camera-form.js",
         """return [m.idFrom("Side gate"), m.idFrom("Tür 2"), m.idFrom("大门"), m.nameFrom("rtsp://u:p@10.0.0.5:554/x"),
-          m.nameFrom("file:/clips/yard one.mp4")];""",
+          m.nameFrom("file:/clips/yard one.mp4"), m.nameFrom("scene:42")];""",
     )
-    assert found == ["side-gate", "tur-2", "", "10.0.0.5", "yard one"]
+    assert found == ["side-gate", "tur-2", "", "10.0.0.5", "yard one", "scene 42"]
 
 
 async def test_the_page_asks_nobody_else_and_carries_no_foreign_code() -> None:

@@ -66,3 +66,23 @@ def test_waiting_ends_when_told_to_stop() -> None:
     assert not interrupter.wait(-1.0)
     interrupter.stop()
     assert interrupter.wait(60.0)
+
+
+def test_a_wait_ends_when_it_is_over_or_when_the_limit_passes_whichever_comes_first() -> None:
+    interrupter = Interrupter()
+    assert not interrupter.wait_within_limit(0.001)
+    interrupter.limit(60.0)
+    assert not interrupter.wait_within_limit(0.001)
+    assert not interrupter.timed_out
+    interrupter.limit(0.01)
+    assert interrupter.wait_within_limit(60.0)
+    assert interrupter.timed_out
+
+
+def test_a_wait_ends_at_once_when_told_to_stop() -> None:
+    interrupter = Interrupter()
+    threading.Timer(0.02, interrupter.stop).start()
+    begin = time.monotonic()
+    assert interrupter.wait_within_limit(60.0)
+    assert time.monotonic() - begin < 5.0
+    assert not interrupter.timed_out

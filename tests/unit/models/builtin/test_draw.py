@@ -44,3 +44,11 @@ def test_shapes_have_the_parts_that_people_know_them_by() -> None:
     assert not inside(ThingShape.TRIANGLE, 0.8, -0.65)
     assert inside(ThingShape.CROSS, 0, -0.9)
     assert not inside(ThingShape.CROSS, 0.5, 0.5)
+
+
+def test_an_object_looks_the_same_after_many_others() -> None:
+    painter = _painter()
+    before = painter.paint(scene(thing(1)), 0)
+    for number in range(2, 200):
+        painter.paint(scene(thing(number)), 0)
+    assert np.array_equal(painter.paint(scene(thing(1)), 0), before)

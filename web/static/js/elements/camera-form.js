@@ -7,7 +7,7 @@ import { ownZone } from "../time.js";
 
 /** @typedef {import("../state.js").State} State */
 
-const ADDRESS = /^(rtsps?:\/\/|file:)/i;
+const ADDRESS = /^(rtsps?:\/\/|file:|scene:)/i;
 
 /**
  * @param {string} name
@@ -26,12 +26,13 @@ export function idFrom(name) {
 
 /**
  * @param {string} address
- * @returns {string} the host or file name in it, for a camera without a name
+ * @returns {string} the host, file name or scene in it, for a camera without a name
  */
 export function nameFrom(address) {
   const host = /^rtsps?:\/\/(?:[^@/]*@)?([^/:?]+)/i.exec(address)?.[1];
   const file = /^file:.*?([^/]+?)(?:\.\w+)?$/i.exec(address)?.[1];
-  return host ?? file ?? "";
+  const scene = /^scene:(\d+)$/i.exec(address)?.[1];
+  return host ?? file ?? (scene ? `scene ${scene}` : "");
 }
 
 export class CameraForm extends Part {

@@ -54,7 +54,7 @@ export const EN = {
   "form.fix": "Name and password for {name}",
   "form.address": "Address",
   "form.address.hint": "rtsp://192.168.1.20:554/stream",
-  "form.address.note": "RTSP as the camera's manual gives it, or file: and a path on the server.",
+  "form.address.note": "RTSP as the camera's manual gives it, file: and a path on the server, or scene: and a number for a generated scene.",
   "form.name": "Name",
   "form.name.hint": "Gate",
   "form.user": "User",
@@ -76,7 +76,7 @@ export const EN = {
   "form.saving": "Registering",
   "form.cancel": "Cancel",
   "form.need.address": "Enter the camera's address first.",
-  "form.bad.address": "An address begins with rtsp://, rtsps:// or file:",
+  "form.bad.address": "An address begins with rtsp://, rtsps://, file: or scene:",
   "form.bad.name": "This name has no letters or digits of the Latin script to make an id of. Enter an id:",
   "form.id": "Id",
 

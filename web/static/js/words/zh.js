@@ -51,7 +51,7 @@ export const ZH = {
   "form.fix": "{name} 的用户名和密码",
   "form.address": "地址",
   "form.address.hint": "rtsp://192.168.1.20:554/stream",
-  "form.address.note": "摄像头说明书给出的 RTSP 地址，或 file: 加服务器上的路径。",
+  "form.address.note": "摄像头说明书给出的 RTSP 地址，file: 加服务器上的路径，或 scene: 加一个数字（生成的场景）。",
   "form.name": "名称",
   "form.name.hint": "大门",
   "form.user": "用户名",
@@ -73,7 +73,7 @@ export const ZH = {
   "form.saving": "正在登记",
   "form.cancel": "取消",
   "form.need.address": "请先输入摄像头地址。",
-  "form.bad.address": "地址应以 rtsp://、rtsps:// 或 file: 开头",
+  "form.bad.address": "地址应以 rtsp://、rtsps://、file: 或 scene: 开头",
   "form.bad.name": "这个名称中没有可用作编号的拉丁字母或数字，请输入编号：",
   "form.id": "编号",
 
