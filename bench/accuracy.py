@@ -30,7 +30,7 @@ from models.builtin.watched import UsedMoment, Watched
 from models.builtin.wording import Asked
 from models.decoder import Decoder
 
-SCENES, QUICK_SCENES = 2_000, 60
+SCENES, QUICK_SCENES = 2_000, 45
 LEAST_ASKED, LEAST_SHARE = 120, 0.5
 _LENGTHS, _QUICK_LENGTHS = (1, 1, 1, 2, 3), (1, 1, 1, 1, 1, 1, 1, 2, 2, 4)
 """Questions of each conversation about one scene."""
@@ -48,7 +48,7 @@ async def measure(
     """Return the judged shares; everything else is told as text.
 
     Args:
-        scenes: How many; by default 2,000, in the quick form 60, with more questions about each.
+        scenes: How many; by default 2,000, in the quick form 45, with more questions about each.
         folder: Another checkpoint than the product's built-in model.
     Raises:
         PartMissing: the model cannot be loaded, or a full run did not ask enough of everything.

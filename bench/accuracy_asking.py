@@ -45,6 +45,9 @@ from store.conversations import StoredTurn
 
 ZONE = ZoneInfo("UTC")
 LIFE = Incarnation("bench")
+MOST_TOKENS = 128
+"""The longest true answer takes about 100; a model that goes on is wrong anyway."""
+
 _SECOND_US = 1_000_000
 _TRIES = 5
 _FOLLOWS = 0.35
@@ -209,6 +212,7 @@ class SceneAsker:
             (CAMERA,),
             asking.span,
             conversation=conversation,
+            max_tokens=MOST_TOKENS,
         )
 
     async def _frames(self, question: Question) -> tuple[UsedFrame, ...]:
