@@ -9,7 +9,7 @@ true where the order of listed things and times within a second, or within the g
 import asyncio
 import multiprocessing
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -59,7 +59,7 @@ async def measure(
     answers: list[Answered] = []
     shown = Shown()
     async with opened(folder) as (decoder, encoder):
-        async for scene, some in _answered(count, lengths, decoder=decoder, encoder=encoder):
+        async for scene, some in answered(own_scene, count, lengths, decoder=decoder, encoder=encoder):
             _show(shown, scene)
             answers += some
     least, what = shown.least_share()
@@ -100,10 +100,20 @@ def kinds_of(number: int, lengths: tuple[int, ...]) -> list[list[Asked]]:
     return [[next(deck) for _ in range(length)] for length in lengths]
 
 
-async def _answered(
-    count: int, lengths: tuple[int, ...], *, decoder: Decoder, encoder: Encoder
-) -> AsyncIterator[tuple[RecordedScene, list[Answered]]]:
-    """Yield each scene with its answers, in order; scenes are made ahead while others are asked about."""
+async def answered(
+    make: Callable[[int], RecordedScene],
+    count: int,
+    lengths: tuple[int, ...],
+    *,
+    decoder: Decoder,
+    encoder: Encoder,
+) -> AsyncGenerator[tuple[RecordedScene, list[Answered]], None]:
+    """Yield scenes 0 to ``count`` - 1 with their answers, in order; scenes are made ahead while others are asked about.
+
+    Args:
+        make: Makes a scene from its number, in a process of its own: a function of a module.
+        lengths: Questions of each conversation about a scene.
+    """
     loop = asyncio.get_running_loop()
     room = asyncio.Semaphore(_AT_ONCE)
 
@@ -114,12 +124,11 @@ async def _answered(
             some = await ask_about(scene, kinds, name=str(number), decoder=decoder, encoder=encoder)
         return scene, some
 
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         async with asyncio.TaskGroup() as group:
             waiting: list[asyncio.Task[tuple[RecordedScene, list[Answered]]]] = []
             for number in range(count):
-                made = loop.run_in_executor(pool, own_scene, number)
+                made = loop.run_in_executor(pool, make, number)
                 waiting.append(group.create_task(one(number, made), name=f"scene:{number}"))
                 if len(waiting) >= _AHEAD:
                     yield await waiting.pop(0)

@@ -23,7 +23,7 @@ COLOURS = {
 }
 SHAPES = ("circle", "square", "triangle", "cross")
 SECOND_US = 1_000_000
-_FINE = 3
+_FINE = 2
 
 
 def invent(seed: int, *, seconds: int = 12, size: tuple[int, int] = (640, 360)) -> dict[str, Any]:
@@ -34,16 +34,17 @@ def invent(seed: int, *, seconds: int = 12, size: tuple[int, int] = (640, 360)) 
     quarters = [(x, y) for x in (0.25, 0.75) for y in (0.25, 0.75)]
     chance.shuffle(quarters)
     objects = []
-    for number in range(chance.randint(0, 4)):
+    for number in range(chance.choice((0, 1, 2, 3, 3, 4, 4))):
         (colour, shape), (x, y) = looks[number], quarters[number]
         begin = chance.choice([0, 0, chance.randint(2, seconds - 5)]) * SECOND_US
         end = chance.choice([None, None, begin + chance.randint(2, 4) * SECOND_US])
         path = [{"t_us": begin, "x": x, "y": y}]
-        if chance.random() < 0.4 and size[0] > size[1]:
+        if chance.random() < 0.4:
             away = chance.choice((-0.12, 0.12))
+            across, down = (away, 0.0) if size[0] > size[1] else (0.0, away)
             path = [
-                {"t_us": begin, "x": round(x - away, 2), "y": y},
-                {"t_us": begin + 2 * SECOND_US, "x": round(x + away, 2), "y": y},
+                {"t_us": begin, "x": round(x - across, 2), "y": round(y - down, 2)},
+                {"t_us": begin + 2 * SECOND_US, "x": round(x + across, 2), "y": round(y + down, 2)},
             ]
         objects.append(
             {
@@ -60,16 +61,29 @@ def invent(seed: int, *, seconds: int = 12, size: tuple[int, int] = (640, 360)) 
 
 def draw(truth: dict[str, Any], times_us: list[int], *, seed: int = 0) -> Iterator[NDArray[np.uint8]]:
     """Draw a truth document at the given times, shape (height, width, 3)."""
-    grey = random.Random(seed).randint(60, 190)
     size = (truth["picture"]["width_px"], truth["picture"]["height_px"])
+    ground = _ground(random.Random(seed), (size[0] * _FINE, size[1] * _FINE))
     for t_us in times_us:
-        picture = Image.new("RGB", (size[0] * _FINE, size[1] * _FINE), (grey, grey, grey))
+        picture = ground.copy()
         pen = ImageDraw.Draw(picture)
         for thing in truth["objects"]:
             if thing["appears_us"] <= t_us and (thing["leaves_us"] is None or t_us < thing["leaves_us"]):
                 _stamp(pen, thing, _place(thing["path"], t_us), (size[0] * _FINE, size[1] * _FINE))
         small = picture.resize(size, Image.Resampling.LANCZOS).filter(ImageFilter.GaussianBlur(0.6))
         yield np.asarray(small, dtype=np.uint8)
+
+
+def _ground(chance: random.Random, size: tuple[int, int]) -> Image.Image:
+    """Return a grey wall, one of two shades in broad boards, or one that darkens to one side."""
+    grey, step = chance.randint(60, 190), chance.choice((0, 0, 10, 18))
+    ground = Image.new("RGB", size, (grey, grey, grey))
+    pen = ImageDraw.Draw(ground)
+    boards = chance.choice((2, 5, 40))
+    for board in range(boards):
+        shade = grey - (step * (board % 2) if boards < 40 else 2 * step * board // boards)
+        left, right = size[0] * board // boards, size[0] * (board + 1) // boards
+        pen.rectangle((left, 0, right, size[1]), fill=(shade, shade, shade))
+    return ground
 
 
 def _place(path: list[dict[str, float]], t_us: int) -> tuple[float, float]:
