@@ -63,14 +63,21 @@ def draw(truth: dict[str, Any], times_us: list[int], *, seed: int = 0) -> Iterat
     """Draw a truth document at the given times, shape (height, width, 3)."""
     size = (truth["picture"]["width_px"], truth["picture"]["height_px"])
     ground = _ground(random.Random(seed), (size[0] * _FINE, size[1] * _FINE))
+    shown: list[tuple[int, tuple[float, float]]] | None = None
     for t_us in times_us:
-        picture = ground.copy()
-        pen = ImageDraw.Draw(picture)
-        for thing in truth["objects"]:
-            if thing["appears_us"] <= t_us and (thing["leaves_us"] is None or t_us < thing["leaves_us"]):
-                _stamp(pen, thing, _place(thing["path"], t_us), (size[0] * _FINE, size[1] * _FINE))
-        small = picture.resize(size, Image.Resampling.LANCZOS).filter(ImageFilter.GaussianBlur(0.6))
-        yield np.asarray(small, dtype=np.uint8)
+        there = [
+            (at, _place(thing["path"], t_us))
+            for at, thing in enumerate(truth["objects"])
+            if thing["appears_us"] <= t_us and (thing["leaves_us"] is None or t_us < thing["leaves_us"])
+        ]
+        if there != shown:
+            shown, picture = there, ground.copy()
+            pen = ImageDraw.Draw(picture)
+            for at, place in there:
+                _stamp(pen, truth["objects"][at], place, picture.size)
+            small = picture.resize(size, Image.Resampling.LANCZOS).filter(ImageFilter.GaussianBlur(0.6))
+            pixels = np.asarray(small, dtype=np.uint8)
+        yield pixels
 
 
 def _ground(chance: random.Random, size: tuple[int, int]) -> Image.Image:
