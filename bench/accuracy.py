@@ -11,7 +11,7 @@ import multiprocessing
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from random import Random
 
@@ -59,9 +59,11 @@ async def measure(
     answers: list[Answered] = []
     shown = Shown()
     async with opened(folder) as (decoder, encoder):
-        async for scene, some in answered(own_scene, count, lengths, decoder=decoder, encoder=encoder):
-            _show(shown, scene)
-            answers += some
+        asked = answered(own_scene, count, lengths, decoder=decoder, encoder=encoder)
+        async with aclosing(asked) as scenes_asked:
+            async for scene, some in scenes_asked:
+                _show(shown, scene)
+                answers += some
     least, what = shown.least_share()
     tell(f"{len(answers)} questions about {count} scenes in {time.monotonic() - began:.0f} s\n")
     tell(f"{tables(answers)}\n\nscenes showed\n{shown.told()}\nleast: {what}, {least:.2f} of an even share\n")
