@@ -32,7 +32,7 @@ def true_answer(
 
     Args:
         target: For ``COLOUR`` a shape, for ``SHAPE`` a colour, for ``HOW_MANY`` any, for ``SEE``, ``MOVED``,
-            ``HAPPENED``, ``EACH`` and ``TIME`` nothing, else both.
+            ``HAPPENED`` and ``TIME`` nothing, else both.
     """
     answer = _Answer(watched, words, clear)
     match kind:
@@ -44,8 +44,6 @@ def true_answer(
             found = answer.moved()
         case Asked.HAPPENED:
             found = answer.happened()
-        case Asked.EACH:
-            found = answer.each()
         case Asked.TIME:
             found = answer.time()
         case Asked.COLOUR | Asked.SHAPE | Asked.WHERE | Asked.THERE:
@@ -80,7 +78,7 @@ class _Answer:
             return None
         moved = [
             self._say("moved", thing=self._name(thing), way=self._words.ways[way])
-            for thing, way in sorted(ways.items(), key=lambda pair: pair[0].number)
+            for thing, way in sorted(ways.items(), key=lambda pair: self._watched.last_spot(pair[0]).x)
             if way is not None and way is not Way.NOWHERE
         ]
         if len(moved) > 2:
@@ -103,15 +101,6 @@ class _Answer:
             for change in changes
         ]
         return self._words.answers["happened_join"].join(said) or self._say("happened_nothing")
-
-    def each(self) -> str:
-        said = [
-            self._say(
-                "each", label=moment.label, count=self._words.counts[len(self._watched.things(at))].lower()
-            )
-            for at, moment in enumerate(self._watched.moments)
-        ]
-        return self._words.answers["each_join"].join(said)
 
     def time(self) -> str:
         return self._say("at", label=self._watched.moments[-1].label)

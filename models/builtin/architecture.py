@@ -1,7 +1,7 @@
 """The built-in model's architecture: a Qwen3-VL of four million weights. Imports torch where a model is made.
 
 vision: 4 layers of 128, patches of 16 px, 2 × 2 merged (a token sees 32 px), one DeepStack layer
-text:   5 layers of 192, 6 heads of 32, vocabulary of about 500, embedding and output tied
+text:   6 layers of 192, 6 heads of 32, vocabulary of about 500, embedding and output tied
 """
 
 from typing import Any
@@ -11,7 +11,9 @@ from models.pictures import PictureRules
 FRAME_TOKENS = 32
 """Most vision tokens of one frame: 4 × 7 for 16:9, 5 × 6 for 4:3."""
 
-WINDOW_TOKENS = 2_048
+WINDOW_TOKENS = 512
+"""Vision tokens of a question, 16 frames: what was learnt. More are thinned out by the rule for every model."""
+
 CONTEXT_TOKENS = 4_096
 PATCH_PX, MERGE, TEMPORAL = 16, 2, 2
 VISION_WIDTH, TEXT_WIDTH = 128, 192
@@ -58,7 +60,7 @@ def model_config(vocabulary_size: int, special: dict[str, int]) -> dict[str, Any
             "vocab_size": vocabulary_size,
             "hidden_size": TEXT_WIDTH,
             "intermediate_size": 3 * TEXT_WIDTH,
-            "num_hidden_layers": 5,
+            "num_hidden_layers": 6,
             "num_attention_heads": 6,
             "num_key_value_heads": 6,
             "head_dim": 32,

@@ -72,7 +72,7 @@ def record_clip(seed: int, sampler: LooksAtFrames) -> Clip:
     """
     random = Random(f"clip {for_training(seed)}")
     kind = kind_of(seed)
-    part = 1 if random.random() < 1 / 6 else 2
+    part = random.choice((1, 2))
     kind = kind_of(seed, size=(kind.width_px // part, kind.height_px // part))
     truth = scene_truth(seed, _SECONDS * SECOND_US, kind=kind)
     cells = fit_cells(kind.width_px, kind.height_px, PICTURES)

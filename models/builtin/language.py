@@ -1,6 +1,7 @@
 """The whole model in training: packed rows in, losses and right answers out. Needs torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,51 +9,62 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.builtin.packing import NOT_WANTED, PackedRow, may_see
+from models.builtin.change_heads import CELL_LAYER, FRAME_LAYER
+from models.builtin.packed_attention import Layout, layout_of, packed_attention
+from models.builtin.packing import NOT_WANTED, PackedRow
 from models.builtin.tower import Seen
 from models.compute import look_at_hardware
 
 
 class LanguageBatch(NamedTuple):
-    """Packed rows side by side, padded at the end: ``ids``, ``wanted``, ``groups`` (rows, n), ``positions`` (3, rows,
-    n), ``seeing`` bool (rows, 1, n, n), ``pictures`` bool (rows, n)."""
+    """Packed rows side by side, padded at the end: ``ids``, ``wanted``, ``asked`` (rows, n), ``positions`` (3, rows,
+    n), ``pictures`` and ``ends`` (of frames) bool (rows, n), and who may see whom."""
 
     ids: Tensor
     wanted: Tensor
-    groups: Tensor
+    asked: Tensor
     positions: Tensor
-    seeing: Tensor
     pictures: Tensor
+    ends: Tensor
+    layout: Layout
+
+
+class Reading(NamedTuple):
+    """What the model says: ``scores`` (wanted, vocabulary) at each wanted place, ``wanted`` (wanted,), and what the
+    middle layers hold at vision tokens, ``cells`` (tokens, width), and at the ends of frames, ``frames``."""
+
+    scores: Tensor
+    wanted: Tensor
+    cells: Tensor
+    frames: Tensor
 
 
 def batch_of(rows: Sequence[PackedRow]) -> LanguageBatch:
     """Return rows as one batch."""
     count, longest = len(rows), max(row.ids.shape[0] for row in rows)
-    ids, groups = np.zeros((count, longest), np.int64), np.full((count, longest), -1, np.int64)
+    ids, asked = np.zeros((count, longest), np.int64), np.zeros((count, longest), np.int64)
     wanted, positions = (
         np.full((count, longest), NOT_WANTED, np.int64),
         np.zeros((3, count, longest), np.int64),
     )
-    seeing = np.broadcast_to(np.eye(longest, dtype=bool), (count, 1, longest, longest)).copy()
-    pictures = np.zeros((count, longest), bool)
+    pictures, ends = np.zeros((count, longest), bool), np.zeros((count, longest), bool)
     for number, row in enumerate(rows):
         length = row.ids.shape[0]
-        ids[number, :length], groups[number, :length], wanted[number, :length] = (
+        ids[number, :length], asked[number, :length], wanted[number, :length] = (
             row.ids,
-            row.groups,
+            row.asked,
             row.wanted,
         )
         positions[:, number, :length] = row.positions
-        seeing[number, 0, :length, :length] = may_see(row.groups)
         for frame in row.frames:
             pictures[number, frame.start : frame.end] = True
-    return LanguageBatch(
-        *(torch.from_numpy(part) for part in (ids, wanted, groups, positions, seeing, pictures))
-    )
+            ends[number, frame.end] = True
+    arrays = (ids, wanted, asked, positions, pictures, ends)
+    return LanguageBatch(*map(torch.from_numpy, arrays), layout=layout_of([row.groups for row in rows]))
 
 
-def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> tuple[Tensor, Tensor]:
-    """Return what the model says at each wanted place, as scores (wanted, vocabulary), and what is wanted (wanted,).
+def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> Reading:
+    """Return what the model says and what its middle layers hold.
 
     Args:
         model: A ``Qwen3VLForConditionalGeneration``.
@@ -64,16 +76,40 @@ def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> tuple[Tensor
     deep = [torch.cat([row.deep[layer].flatten(0, 1) for row in seen]) for layer in range(layers)]
     embedded = text.embed_tokens(batch.ids)
     embedded = embedded.masked_scatter(batch.pictures[:, :, None], pooled.to(embedded.dtype))
-    hidden = text(
-        inputs_embeds=embedded,
-        position_ids=batch.positions,
-        attention_mask=batch.seeing,
-        visual_pos_masks=batch.pictures,
-        deepstack_visual_embeds=deep,
-        use_cache=False,
-    ).last_hidden_state
+    middle: dict[int, Tensor] = {}
+    with ExitStack() as hooks:
+        for layer in (CELL_LAYER, FRAME_LAYER):
+            hooks.enter_context(_kept(text.layers[layer - 1], layer, middle))
+        hooks.enter_context(packed_attention(text))
+        hidden = text(
+            inputs_embeds=embedded,
+            position_ids=batch.positions,
+            packed=batch.layout,
+            visual_pos_masks=batch.pictures,
+            deepstack_visual_embeds=deep,
+            use_cache=False,
+        ).last_hidden_state
     places = batch.wanted != NOT_WANTED
-    return model.lm_head(hidden[places]).float(), batch.wanted[places]
+    return Reading(
+        model.lm_head(hidden[places]).float(),
+        batch.wanted[places],
+        middle[CELL_LAYER][batch.pictures],
+        middle[FRAME_LAYER][batch.ends],
+    )
+
+
+@contextmanager
+def _kept(module: Any, name: int, into: dict[int, Tensor]) -> Iterator[None]:
+    """Keep what a layer returns, inside the block."""
+
+    def keep(_module: Any, _inputs: Any, output: Any) -> None:
+        into[name] = output if isinstance(output, Tensor) else output[0]
+
+    hook = module.register_forward_hook(keep)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def quick_arithmetic() -> Any:
@@ -82,7 +118,7 @@ def quick_arithmetic() -> Any:
 
 
 def answers_right(batch: LanguageBatch, scores: Tensor) -> dict[tuple[int, int], bool]:
-    """Return per (row, group) whether every token of its answer comes first of all.
+    """Return per (row, question) whether every token of its answer comes first of all.
 
     Exactly then greedy decoding gives the true answer, letter by letter.
     """
@@ -90,8 +126,8 @@ def answers_right(batch: LanguageBatch, scores: Tensor) -> dict[tuple[int, int],
     hits = (scores.argmax(-1) == batch.wanted[places]).tolist()
     rows, columns = places.nonzero(as_tuple=True)
     found: dict[tuple[int, int], bool] = {}
-    for hit, row, group in zip(hits, rows.tolist(), batch.groups[rows, columns].tolist(), strict=True):
-        found[row, group] = found.get((row, group), True) and hit
+    for hit, row, question in zip(hits, rows.tolist(), batch.asked[rows, columns].tolist(), strict=True):
+        found[row, question] = found.get((row, question), True) and hit
     return found
 
 

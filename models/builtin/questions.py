@@ -1,6 +1,7 @@
 """Draws questions about a watched scene, each with its true answer, in any form of the documented list. Pure."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -14,7 +15,7 @@ from models.prompt import Turn
 
 WORDS = {Tongue.EN: ENGLISH, Tongue.ZH: CHINESE}
 
-_TIMED = 0.7
+_TIMED = 0.5
 """So many packs ask for the time: copying a label is learnt late, and needs all the practice there is."""
 
 _ABSENT = 0.22
@@ -40,6 +41,7 @@ def draw_question(
 ) -> AskedQuestion | None:
     """Return a question of a kind, or None where this scene gives none."""
     words = WORDS[tongue]
+    when, watched = _when(random, watched, kind, words)
     target = _draw_target(random, watched, kind)
     answer = true_answer(kind, target, watched, words, clear=clear)
     if answer is None:
@@ -48,7 +50,6 @@ def draw_question(
     if kind is Asked.HOW_MANY and target != Target():
         slot = "{shapes}" if target.colour is None else "{colour}"
         forms = tuple(form for form in words.some_forms if slot in form)
-    when = _when(random, watched, words.now if kind in SINGLE_FRAME else words.over)
     text = _fill(random.choice(forms), target, words, when)
     return AskedQuestion(kind, tongue, target, _careless(random, text), answer)
 
@@ -97,16 +98,27 @@ def draw_pack(
     return found
 
 
+def draw_conversations(random: Random, questions: Sequence[AskedQuestion]) -> list[tuple[AskedQuestion, ...]]:
+    """Return the questions as people ask them: half of all packs one by one, the others in talks of up to five."""
+    most = 1 if random.random() < 0.5 else 5
+    found: list[tuple[AskedQuestion, ...]] = []
+    rest = list(questions)
+    random.shuffle(rest)
+    while rest:
+        count = random.randint(1, most)
+        found.append(tuple(rest[:count]))
+        rest = rest[count:]
+    return found
+
+
 def _endless(random: Random, watched: Watched, clear: float) -> Iterator[AskedQuestion | None]:
     """Yield questions, None for each that came to nothing; ends after too many of those."""
     several = len(watched.moments) > 1
     yield draw_question(random, watched, Asked.SEE, random.choice(list(Tongue)), clear=clear)
     if random.random() < _TIMED:
         yield draw_question(random, watched, Asked.TIME, random.choice(list(Tongue)), clear=clear)
-    if len(watched.moments) <= 8 and random.random() < 0.5:
-        yield draw_question(random, watched, Asked.EACH, random.choice(list(Tongue)), clear=clear)
     single = sorted(SINGLE_FRAME)
-    over = sorted(set(Asked) - SINGLE_FRAME - {Asked.EACH})
+    over = sorted(set(Asked) - SINGLE_FRAME)
     for _ in range(_TRIES):
         tongue = random.choice(list(Tongue))
         if random.random() < _FOLLOWS:
@@ -155,20 +167,30 @@ def _shape(random: Random, watched: Watched) -> ThingShape:
     return random.choice(here) if here and random.random() < 0.75 else random.choice(list(ThingShape))
 
 
-def _when(random: Random, watched: Watched, ways: tuple[str, ...]) -> str:
+def _when(random: Random, watched: Watched, kind: Asked, words: Words) -> tuple[str, Watched]:
+    """Return words about time, and what they are about.
+
+    "At 14:03:05" in a question about one frame means the newest used frame of that second.
+    """
+    single = kind in SINGLE_FRAME
+    form = random.choice(words.now if single else words.over)
+    clocks = [clock_of(moment.label) for moment in watched.moments]
     first, last = watched.moments[0], watched.moments[-1]
     ago = 1 + (last.t_us - first.t_us) // 1_000_000
+    at = random.choice(clocks)
     seconds = min((n for n in (2, 5, 10, 15, 20, 30, 60) if n >= ago), default=60)
-    slots = {
-        "{at}": last.label[1:9],
-        "{from}": first.label[1:9],
-        "{to}": last.label[1:9],
-        "{n}": str(seconds),
-    }
-    when = random.choice(ways)
+    slots = {"{at}": at, "{from}": clocks[0], "{to}": clocks[-1], "{n}": str(seconds)}
+    about = watched.until(len(clocks) - 1 - clocks[::-1].index(at)) if single and "{at}" in form else watched
     for slot, text in slots.items():
-        when = when.replace(slot, text)
-    return when
+        form = form.replace(slot, text)
+    return form, about
+
+
+def clock_of(label: str) -> str:
+    """Return the HH:MM:SS in a label."""
+    found = re.search(r"\d\d:\d\d:\d\d", label)
+    assert found is not None, "labels are written by the service"
+    return found.group()
 
 
 def _fill(form: str, target: Target, words: Words, when: str) -> str:

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 from models.builtin.cells import CellLabels, cell_labels
+from models.builtin.change_heads import ChangeHeads
+from models.builtin.changes import change_labels
 from models.builtin.clips import ClipBank
 from models.builtin.language import (
     LanguageBatch,
@@ -27,7 +29,7 @@ from models.builtin.language import (
 )
 from models.builtin.optimizing import Optimizers, share_of_rate
 from models.builtin.packing import PackedRow, pack
-from models.builtin.questions import AskedQuestion, draw_pack
+from models.builtin.questions import AskedQuestion, draw_conversations, draw_pack
 from models.builtin.stage_tower import CellHeads
 from models.builtin.tower import Seen, patches_of, see
 from models.builtin.windows import ClipWindow, draw_window
@@ -36,7 +38,22 @@ from models.chat import Cells, ChatTokens, TextEncoder
 QUESTIONS = 11
 _LIVE_FRAMES = 40
 _CHECKED_TOGETHER = 12
-_DENSE_SHARE = 0.1
+_SHARES = {
+    "dense": 0.1,
+    "event": 0.3,
+    "thing": 0.3,
+    "way": 0.2,
+    "hour": 0.2,
+    "minute": 0.3,
+    "second": 0.3,
+    "tenth": 0.2,
+    "how_many": 0.2,
+    "present": 0.2,
+    "came": 0.4,
+    "left": 0.4,
+}
+"""How much each loss beside that of the answers counts."""
+
 _TOKENS_AROUND, _TOKENS_FRAME = 480, 42
 _log = logging.getLogger(__name__)
 
@@ -55,8 +72,14 @@ class Pieces:
 
     model: Any
     heads: CellHeads
+    changes: ChangeHeads
     text: TextEncoder
     tokens: ChatTokens
+
+    @property
+    def learning(self) -> dict[str, Any]:
+        """Return the modules by name."""
+        return {"model": self.model, "heads": self.heads, "changes": self.changes}
 
 
 class Packed(NamedTuple):
@@ -77,7 +100,9 @@ def draw_rows(
         questions = draw_pack(random, window.watched, QUESTIONS)
         if questions:
             cells = [window.clip.cells] * len(window.chosen)
-            row = pack(window.parts, questions, cells, text=pieces.text, tokens=pieces.tokens)
+            talks = draw_conversations(random, questions)
+            questions = [question for talk in talks for question in talk]
+            row = pack(window.parts, talks, cells, text=pieces.text, tokens=pieces.tokens)
             found.append(Packed(window, questions, row))
     return found
 
@@ -136,9 +161,11 @@ def train_language(
         frames = most if random.random() < 0.6 else random.randint(1, most)
         count = max(4, tokens // (_TOKENS_AROUND + frames * _TOKENS_FRAME))
         rows = draw_rows(random, bank, seeds, pieces, frames=frames, rows=count)
-        loss, batch, scores = _loss(pieces, rows)
-        optimizers.step(loss, share_of_rate(step, steps))
-        tally.add(rows, answers_right(batch, scores), loss.item())
+        losses, batch, scores = _losses(pieces, rows)
+        total = losses["answers"] + sum(_SHARES.get(name, 0.0) * loss for name, loss in losses.items())
+        optimizers.step(total, share_of_rate(step, steps))
+        tally.add(rows, answers_right(batch, scores), losses["answers"].item())
+        tally.add_losses(losses)
         if step % 10 == 9:
             _log.info(
                 "language step", extra={"step": step, "frames": most, "clips": len(seeds), **tally.told()}
@@ -161,8 +188,9 @@ def check(pieces: Pieces, bank: ClipBank, seeds: Sequence[int], *, frames: int, 
         batch = batch_of([packed.row for packed in some])
         with torch.no_grad():
             seen, _ = see_rows(pieces.model.model.visual, some, live=0)
-            scores, wanted = read(pieces.model, batch, seen)
-        tally.add(some, answers_right(batch, scores), answer_loss(scores, wanted).item())
+            reading = read(pieces.model, batch, seen)
+        loss = answer_loss(reading.scores, reading.wanted).item()
+        tally.add(some, answers_right(batch, reading.scores), loss)
     _log.info("checked", extra={"frames": frames, **tally.told(counts=True)})
     return tally
 
@@ -174,33 +202,43 @@ class Tally:
         self.right: dict[str, int] = defaultdict(int)
         self.asked: dict[str, int] = defaultdict(int)
         self._losses: list[float] = []
+        self._others: dict[str, list[float]] = defaultdict(list)
 
     def add(self, rows: Sequence[Packed], right: dict[tuple[int, int], bool], loss: float) -> None:
         self._losses.append(loss)
-        for (row, group), hit in right.items():
-            kind = rows[row].questions[group - 1].kind
+        for (row, question), hit in right.items():
+            kind = rows[row].questions[question - 1].kind
             for name in (kind.value, "all"):
                 self.asked[name] += 1
                 self.right[name] += hit
 
+    def add_losses(self, losses: dict[str, Tensor]) -> None:
+        """Add the losses of one step by name."""
+        for name, loss in losses.items():
+            self._others[name].append(loss.item())
+
     def told(self, *, counts: bool = False) -> dict[str, object]:
         """Return shares by kind, for the log."""
         told: dict[str, object] = {"loss": round(float(np.mean(self._losses)), 4)}
+        told |= {f"loss_{name}": round(float(np.mean(many)), 3) for name, many in self._others.items()}
         for name, asked in sorted(self.asked.items()):
             share = round(self.right[name] / asked, 3)
             told[name] = f"{share} of {asked}" if counts else share
         return told
 
 
-def _loss(pieces: Pieces, rows: Sequence[Packed]) -> tuple[Tensor, LanguageBatch, Tensor]:
+def _losses(pieces: Pieces, rows: Sequence[Packed]) -> tuple[dict[str, Tensor], LanguageBatch, Tensor]:
+    """Return each loss by name, the batch, and the answers' scores."""
     batch = batch_of([packed.row for packed in rows])
     with quick_arithmetic():
         seen, learning = see_rows(pieces.model.model.visual, rows, live=_LIVE_FRAMES)
-        scores, wanted = read(pieces.model, batch, seen)
-        loss = answer_loss(scores, wanted)
-        for together, labels in learning:
-            loss = loss + _DENSE_SHARE / len(learning) * pieces.heads.loss(together, labels)
-    return loss, batch, scores
+        reading = read(pieces.model, batch, seen)
+        dense = [pieces.heads.loss(together, labels) for together, labels in learning]
+    losses = {"answers": answer_loss(reading.scores, reading.wanted)}
+    if dense:
+        losses["dense"] = torch.stack(dense).mean()
+    known = [change_labels(packed.window.watched, packed.window.clip.cells) for packed in rows]
+    return losses | pieces.changes.loss(reading.cells, reading.frames, known), batch, reading.scores
 
 
 def _frames_at(phases: Sequence[Phase], step: int) -> int:

@@ -17,6 +17,7 @@ from transformers.models.qwen3_vl.modeling_qwen3_vl import (
 )
 
 from models.builtin.architecture import MERGE
+from models.builtin.packed_attention import attend_exactly
 from models.chat import Cells
 
 
@@ -69,7 +70,7 @@ def _attend(attention: Any, hidden: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     query, key, value = attention.qkv(hidden).view(frames, count, 3, attention.num_heads, -1).unbind(2)
     query, key = apply_rotary_pos_emb_vision(query, key, cos, sin)
     query, key, value = (part.transpose(1, 2) for part in (query, key, value))
-    mixed = functional.scaled_dot_product_attention(query, key, value, scale=attention.scaling)
+    mixed = attend_exactly(query, key, value, scale=attention.scaling)
     projected: Tensor = attention.proj(mixed.transpose(1, 2).reshape(frames, count, width))
     return projected
 

@@ -13,13 +13,13 @@ import argparse
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from models.builtin.architecture import new_model, new_vision_tower
+from models.builtin.change_heads import ChangeHeads
 from models.builtin.clips import ClipBank, record_clip
 from models.builtin.export import export
 from models.builtin.keeping import StateFile
@@ -54,21 +54,12 @@ def tower_stage(folder: Path, *, steps: int, frames: int, seed: int) -> None:
     train_tower(tower, heads, optimizers, start=start, steps=steps, frames=frames, save=save)
 
 
-_CLIPS_AT_A_TIME = 3
-
-
 def clips_stage(folder: Path, *, count: int) -> None:
     """Record what the product's own sampler keeps of so many scenes, and of those to check with."""
     bank = ClipBank(folder / "clips")
     for first, many in ((CHECKING_CLIPS, CHECKING_COUNT), (TRAINING_CLIPS, count)):
-        grow(bank, range(first, first + many))
-
-
-def grow(bank: ClipBank, seeds: range, *, most: int | None = None) -> list[int]:
-    """Record at most so many of the clips of ``seeds`` that are missing, and return the seeds that are there."""
-    for seed in islice(bank.missing(seeds), most):
-        bank.write(seed, record_clip(seed, Sampler()))
-    return [seed for seed in bank.seeds() if seed in seeds]
+        for seed in bank.missing(range(first, first + many)):
+            bank.write(seed, record_clip(seed, Sampler()))
 
 
 def new_pieces(seed: int) -> Pieces:
@@ -79,15 +70,13 @@ def new_pieces(seed: int) -> Pieces:
     tokenizer = build_tokenizer()
     model = new_model(tokenizer.get_vocab_size(), special_ids(tokenizer))
     chat = ChatText(tokenizer, Tokenizer.from_str)
-    return Pieces(model, CellHeads(), chat.encoder, chat.tokens)
+    return Pieces(model, CellHeads(), ChangeHeads(), chat.encoder, chat.tokens)
 
 
-def language_stage(
-    folder: Path, *, phases: list[Phase], clips: int, tokens: int, check_rows: int, seed: int
-) -> None:
+def language_stage(folder: Path, *, phases: list[Phase], tokens: int, check_rows: int, seed: int) -> None:
     """Teach the whole model to answer; begins with the tower of the first stage.
 
-    Every ten steps a few clips are recorded, until there are ``clips`` of them to train on.
+    Clips that are recorded meanwhile are used from the next tenth step on.
     """
     pieces = new_pieces(seed)
     kept = StateFile(folder / "language.pt")
@@ -98,7 +87,7 @@ def language_stage(
             raise SystemExit("train the tower first")
         pieces.model.model.visual.load_state_dict(towers["tower"])
         pieces.heads.load_state_dict(towers["heads"])
-    optimizers = Optimizers([pieces.model, pieces.heads], matrix_rate=2e-3, other_rate=1e-3)
+    optimizers = language_optimizers(pieces)
     start = 0
     if state is not None:
         load_pieces(pieces, state)
@@ -107,7 +96,7 @@ def language_stage(
     bank = ClipBank(folder / "clips")
 
     def save(step: int) -> None:
-        parts: dict[str, Any] = {"model": pieces.model, "heads": pieces.heads, "optimizers": optimizers}
+        parts = {**pieces.learning, "optimizers": optimizers}
         kept.write({"step": step, **{name: part.state_dict() for name, part in parts.items()}})
 
     train_language(
@@ -115,7 +104,7 @@ def language_stage(
         optimizers,
         bank,
         phases,
-        train_seeds=lambda: grow(bank, range(TRAINING_CLIPS, TRAINING_CLIPS + clips), most=_CLIPS_AT_A_TIME),
+        train_seeds=lambda: [seed for seed in bank.seeds() if TRAINING_CLIPS <= seed < CHECKING_CLIPS],
         check_seeds=range(CHECKING_CLIPS, CHECKING_CLIPS + CHECKING_COUNT),
         start=start,
         tokens=tokens,
@@ -124,10 +113,15 @@ def language_stage(
     )
 
 
+def language_optimizers(pieces: Pieces) -> Optimizers:
+    """Return what changes the weights of the language stages."""
+    return Optimizers(pieces.learning.values(), matrix_rate=2e-3, other_rate=1e-3)
+
+
 def load_pieces(pieces: Pieces, state: dict[str, Any]) -> None:
     """Put kept weights into a model and its heads."""
-    pieces.model.load_state_dict(state["model"])
-    pieces.heads.load_state_dict(state["heads"])
+    for name, part in pieces.learning.items():
+        part.load_state_dict(state[name])
 
 
 def check_stage(folder: Path, *, check_rows: int, seed: int) -> None:
@@ -219,7 +213,6 @@ def _run(options: argparse.Namespace) -> None:
         language_stage(
             folder,
             phases=options.plan,
-            clips=options.count,
             tokens=options.tokens,
             check_rows=options.check_rows,
             seed=seed,

@@ -53,6 +53,10 @@ class Watched:
             for moment in moments
         ]
 
+    def until(self, at: int) -> "Watched":
+        """Return what was known when used frame ``at`` was the last."""
+        return Watched(self.truth, self.moments[: at + 1])
+
     def things(self, at: int = -1) -> tuple[SceneObject, ...]:
         """Return what is seen in a used frame, from left to right."""
         found = [thing for thing in self.truth.objects if self.seen(thing, at)]
@@ -94,18 +98,27 @@ class Watched:
         return frames[-1] + 1 if frames and frames[-1] + 1 < len(self.moments) else None
 
     def changes(self) -> tuple[Change, ...]:
-        """Return what appeared and left, oldest first; within one frame what left comes first."""
+        """Return what appeared and left, oldest first; within one frame what left comes first, then from left to right."""
         found: list[Change] = []
         for thing in self.truth.objects:
             if (at := self.appeared(thing)) is not None:
                 found.append(Change(thing, True, at))
             if (at := self.left(thing)) is not None:
                 found.append(Change(thing, False, at))
-        return tuple(sorted(found, key=lambda change: (change.at, change.came, change.thing.number)))
+        return tuple(sorted(found, key=lambda change: (change.at, change.came, self._across(change))))
 
-    def way(self, thing: SceneObject) -> Way | None:
-        """Return which way it moved over the used frames; None where people would not agree."""
-        spots = [self._square(self.spot(thing, at)) for at in self._frames_with(thing)]
+    def _across(self, change: Change) -> float:
+        """Return how far to the right the thing was when it was first, or last, seen."""
+        return self.spot(change.thing, change.at if change.came else change.at - 1).x
+
+    def last_spot(self, thing: SceneObject) -> Spot:
+        """Return where a thing was last seen."""
+        return self.spot(thing, self._frames_with(thing)[-1])
+
+    def way(self, thing: SceneObject, *, until: int | None = None) -> Way | None:
+        """Return which way it moved over the used frames before ``until``; None where people would not agree."""
+        frames = [at for at in self._frames_with(thing) if until is None or at < until]
+        spots = [self._square(self.spot(thing, at)) for at in frames]
         if len(spots) < 2:
             return None
         steps = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(spots)]

@@ -32,7 +32,6 @@ class Asked(StrEnum):
     HAPPENED = "happened"
     APPEARED = "appeared"
     LEFT = "left"
-    EACH = "each"
     TIME = "time"
 
 

@@ -87,7 +87,6 @@ ENGLISH = Words(
             "When was the picture taken?",
             "At what time was that?",
         ),
-        Asked.EACH: ("How many objects are there in each picture?",),
     },
     some_forms=(
         "How many {shapes} are there{when}?",
@@ -104,7 +103,15 @@ ENGLISH = Words(
         Asked.LEFT: ("When did it leave?", "And when did it leave?"),
     },
     now=("", "", " now", " right now", " at the moment", " at {at}"),
-    over=("", "", " just now", " in the last {n} seconds", " between {from} and {to}", " since {from}"),
+    over=(
+        "",
+        "",
+        " just now",
+        " in the last {n} seconds",
+        " between {from} and {to}",
+        " since {from}",
+        " at {at}",
+    ),
     answers={
         "thing": "{colour} {shape}",
         "a": "{article} {name}",
@@ -132,7 +139,5 @@ ENGLISH = Words(
         "at": "At {label}.",
         "from_start": "It was there from the start.",
         "still": "It is still there.",
-        "each": "{label} {count}.",
-        "each_join": " ",
     },
 )

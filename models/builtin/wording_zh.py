@@ -67,7 +67,6 @@ CHINESE = Words(
             "{when}{thing}什么时候消失的？",
         ),
         Asked.TIME: ("现在几点？", "画面是几点的？", "最后的画面是什么时候的？"),
-        Asked.EACH: ("每张画面里有几个物体？",),
     },
     some_forms=("{when}有几个{shapes}？", "{when}你看到几个{shapes}？", "{when}有几个{colour}的物体？"),
     follow_forms={
@@ -79,7 +78,7 @@ CHINESE = Words(
         Asked.LEFT: ("它什么时候离开的？",),
     },
     now=("", "", "现在", "此刻", "{at}"),
-    over=("", "", "刚才", "刚刚", "最近{n}秒", "{from}到{to}", "从{from}起"),
+    over=("", "", "刚才", "刚刚", "最近{n}秒", "{from}到{to}", "从{from}起", "{at}"),
     answers={
         "thing": "{colour}{shape}",
         "a": "{name}",
@@ -107,7 +106,5 @@ CHINESE = Words(
         "at": "{label}。",
         "from_start": "一开始就在。",
         "still": "它还在。",
-        "each": "{label}{count}。",
-        "each_join": "",
     },
 )

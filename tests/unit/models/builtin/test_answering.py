@@ -50,9 +50,6 @@ def test_a_span_is_told_with_times_copied_from_labels() -> None:
     assert say(Asked.APPEARED, RED_CIRCLE, seen)[0] == "It was there from the start."
     assert say(Asked.LEFT, BLUE_SQUARE, seen)[0] == "It is still there."
     assert say(Asked.HAPPENED, Target(), watched(thing(1)))[0] == "Nothing appeared and nothing left."
-    assert say(Asked.EACH, Target(), watched(thing(1, comes_s=0.5), frames_s=(0, 1)))[0] == (
-        "[14:03:00] none. [14:03:01] one."
-    )
 
 
 def test_the_time_is_the_label_of_the_last_frame() -> None:

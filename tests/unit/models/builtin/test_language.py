@@ -29,8 +29,10 @@ def test_each_packed_answer_scores_as_the_librarys_model_scores_it_alone() -> No
         TextPart("(It is now 14:03:03.)"),
     )
     questions = draw_pack(Random(1), seen_scene, 4)
-    row = pack(parts, questions, [CELLS] * 2, text=pieces.text, tokens=pieces.tokens)
-    short = pack(parts[:1], questions[:1], [CELLS], text=pieces.text, tokens=pieces.tokens)
+    row = pack(
+        parts, [(question,) for question in questions], [CELLS] * 2, text=pieces.text, tokens=pieces.tokens
+    )
+    short = pack(parts[:1], [questions[:1]], [CELLS], text=pieces.text, tokens=pieces.tokens)
     pixels = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (3, 64, 96, 3), dtype=np.uint8))
     batch = batch_of([row, short])
     with torch.no_grad():
@@ -39,7 +41,7 @@ def test_each_packed_answer_scores_as_the_librarys_model_scores_it_alone() -> No
             Seen(tokens.pooled[:2], (tokens.deep[0][:2],)),
             Seen(tokens.pooled[2:], (tokens.deep[0][2:],)),
         ]
-        scores, wanted = read(pieces.model, batch, rows)
+        scores, wanted, cells, frames = read(pieces.model, batch, rows)
         at = 0
         for question in questions:
             prompt = Prompt(SYSTEM_TEXT, parts, question.text, question.history)
@@ -59,13 +61,21 @@ def test_each_packed_answer_scores_as_the_librarys_model_scores_it_alone() -> No
             assert wanted[at : at + count].tolist() == alone.ids[start : start + count].tolist()
             at += count
     assert answer_loss(scores, wanted).item() > 0
+    assert cells.shape == (3 * 6, 192)
+    assert frames.shape == (3, 192)
 
 
 def test_an_answer_is_right_when_every_token_of_it_is() -> None:
     pieces = new_pieces(0)
     scene = watched(thing(1), frames_s=(0,))
     parts = (FramePart("[14:03:00]", make_frame_ref(CameraId("toy"), 0)),)
-    row = pack(parts, draw_pack(Random(2), scene, 3), [CELLS], text=pieces.text, tokens=pieces.tokens)
+    row = pack(
+        parts,
+        [draw_pack(Random(2), scene, 3)[:2], draw_pack(Random(2), scene, 3)[2:]],
+        [CELLS],
+        text=pieces.text,
+        tokens=pieces.tokens,
+    )
     batch = batch_of([row])
     wanted = batch.wanted[batch.wanted != NOT_WANTED]
     scores = torch.nn.functional.one_hot(wanted, 1_500).float()

@@ -7,7 +7,7 @@ from core.ids import CameraId, make_frame_ref
 from models.builtin.packing import NOT_WANTED, PackedRow, may_see, pack
 from models.builtin.questions import AskedQuestion, draw_pack
 from models.chat import SYSTEM_TEXT, Cells, ChatTokens, render
-from models.prompt import FramePart, Prompt, TextPart
+from models.prompt import FramePart, Prompt, TextPart, Turn
 from tests.support.toy_scenes import thing, watched
 
 TOKENS = ChatTokens(1001, 1002, 1003, 1004, 1005)
@@ -33,7 +33,7 @@ def questions() -> list[AskedQuestion]:
 
 @pytest.fixture
 def row(questions: list[AskedQuestion]) -> PackedRow:
-    return pack(PARTS, questions, CELLS, text=Bytes(), tokens=TOKENS)
+    return pack(PARTS, [(question,) for question in questions], CELLS, text=Bytes(), tokens=TOKENS)
 
 
 def test_a_group_behind_the_shared_part_is_the_prompt_that_serving_renders(
@@ -74,5 +74,19 @@ def test_a_token_sees_the_shared_part_and_earlier_tokens_of_its_own_group() -> N
 
 
 def test_one_question_alone_is_packed_too(questions: list[AskedQuestion]) -> None:
-    row = pack(PARTS, questions[:1], CELLS, text=Bytes(), tokens=TOKENS)
+    row = pack(PARTS, [questions[:1]], CELLS, text=Bytes(), tokens=TOKENS)
     assert (row.wanted != NOT_WANTED).sum() == len(questions[0].answer.encode()) + 1
+
+
+def test_a_conversation_is_the_prompt_of_its_last_question_and_every_answer_in_it_is_wanted(
+    questions: list[AskedQuestion],
+) -> None:
+    first, second = [question for question in questions if not question.history][:2]
+    row = pack(PARTS, [(first, second)], CELLS, text=Bytes(), tokens=TOKENS)
+    prompt = Prompt(SYSTEM_TEXT, PARTS, second.text, (Turn(first.text, first.answer),))
+    alone = render(prompt, CELLS, text=Bytes(), tokens=TOKENS, answer=second.answer)
+    assert np.array_equal(row.ids, alone.ids[: row.ids.shape[0]])
+    for number, question in enumerate((first, second), start=1):
+        wanted = row.wanted[row.asked == number]
+        assert bytes(wanted[:-1].tolist()).decode() == question.answer
+        assert wanted[-1] == TOKENS.im_end

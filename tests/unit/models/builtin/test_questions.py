@@ -1,7 +1,7 @@
 from collections import Counter
 from random import Random
 
-from models.builtin.questions import draw_pack, draw_question
+from models.builtin.questions import clock_of, draw_conversations, draw_pack, draw_question
 from models.builtin.scenes import scene_truth
 from models.builtin.watched import UsedMoment, Watched
 from models.builtin.wording import Asked, Tongue
@@ -50,3 +50,23 @@ def test_the_same_chance_gives_the_same_question() -> None:
     seen = watched(thing(1))
     first, again = (draw_question(Random(5), seen, Asked.SEE, Tongue.EN) for _ in range(2))
     assert first == again
+
+
+def test_at_a_time_means_the_newest_used_frame_of_that_second() -> None:
+    late = watched(thing(1), thing(2, "blue", "square", at=(0.1, 0.1), comes_s=2.5), frames_s=(0, 2, 2.4, 3))
+    told = {}
+    for seed in range(300):
+        question = draw_question(Random(seed), late, Asked.SEE, Tongue.EN)
+        if question and " at 14" in question.text:
+            told[clock_of(question.text)] = "blue" in question.answer
+    assert told == {"14:03:00": False, "14:03:02": False, "14:03:03": True}
+
+
+def test_conversations_hold_every_question_once() -> None:
+    pack = draw_pack(Random(1), _scene(1, 8), 11)
+    sizes = set()
+    for seed in range(20):
+        talks = draw_conversations(Random(seed), pack)
+        assert sorted(question.text for talk in talks for question in talk) == sorted(q.text for q in pack)
+        sizes |= {len(talk) for talk in talks}
+    assert sizes == {1, 2, 3, 4, 5}

@@ -1,10 +1,11 @@
+from datetime import date
 from random import Random
 
 import numpy as np
 import pytest
 
 from models.builtin.clips import Clip
-from models.builtin.windows import clock_text, draw_window, label_of
+from models.builtin.windows import LabelClock, draw_window, label_of
 from models.chat import Cells
 from models.prompt import FramePart, TextPart
 from tests.support.toy_scenes import scene, thing
@@ -19,12 +20,17 @@ def _clip() -> Clip:
 
 
 def test_a_label_has_tenths_where_the_kept_frame_before_it_lies_in_the_same_second() -> None:
-    labels = [label_of(_clip(), at) for at in range(5)]
+    labels = [label_of(_clip(), at, LabelClock()) for at in range(5)]
     assert labels == ["[10:00:00]", "[10:00:02]", "[10:00:02.3]", "[10:00:02.6]", "[10:00:03]"]
 
 
-def test_a_clock_text_begins_again_at_midnight() -> None:
-    assert clock_text(86_400_000_000 + 61_000_000) == "00:01:01"
+def test_a_clock_begins_again_at_midnight_and_tells_the_date_where_a_window_crosses_it() -> None:
+    assert LabelClock().text(86_400_000_000 + 61_000_000) == "00:01:01"
+    clock = LabelClock(-5_000_000, 5_000_000, date(2026, 3, 1))
+    assert [clock.text(t_us) for t_us in (4_000_000, 5_000_000)] == [
+        "2026-02-28 23:59:59",
+        "2026-03-01 00:00:00",
+    ]
 
 
 @pytest.mark.parametrize("frames", [1, 2, 4, 7, 16])
