@@ -59,8 +59,16 @@ def batch_of(rows: Sequence[PackedRow]) -> LanguageBatch:
         for frame in row.frames:
             pictures[number, frame.start : frame.end] = True
             ends[number, frame.end] = True
-    arrays = (ids, wanted, asked, positions, pictures, ends)
-    return LanguageBatch(*map(torch.from_numpy, arrays), layout=layout_of([row.groups for row in rows]))
+    as_tensor = torch.from_numpy
+    return LanguageBatch(
+        as_tensor(ids),
+        as_tensor(wanted),
+        as_tensor(asked),
+        as_tensor(positions),
+        as_tensor(pictures),
+        as_tensor(ends),
+        layout_of([row.groups for row in rows]),
+    )
 
 
 def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> Reading:
