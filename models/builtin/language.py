@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.builtin.change_heads import CELL_LAYER, FRAME_LAYER
+from models.builtin.change_heads import CELL_LAYER, FRAME_LAYER, STEM_LAYER, Middle
 from models.builtin.packed_attention import Layout, layout_of, packed_attention
 from models.builtin.packing import NOT_WANTED, PackedRow
 from models.builtin.tower import Seen
@@ -18,7 +18,7 @@ from models.compute import look_at_hardware
 
 class LanguageBatch(NamedTuple):
     """Packed rows side by side, padded at the end: ``ids``, ``wanted``, ``asked`` (rows, n), ``positions`` (3, rows,
-    n), ``pictures`` and ``ends`` (of frames) bool (rows, n), and who may see whom."""
+    n), ``pictures`` and ``ends`` (of frames) bool (rows, n), ``stems`` (rows,), the last places before the questions, and who may see whom."""
 
     ids: Tensor
     wanted: Tensor
@@ -26,17 +26,16 @@ class LanguageBatch(NamedTuple):
     positions: Tensor
     pictures: Tensor
     ends: Tensor
+    stems: Tensor
     layout: Layout
 
 
 class Reading(NamedTuple):
-    """What the model says: ``scores`` (wanted, vocabulary) at each wanted place, ``wanted`` (wanted,), and what the
-    middle layers hold at vision tokens, ``cells`` (tokens, width), and at the ends of frames, ``frames``."""
+    """What the model says: ``scores`` (wanted, vocabulary) at each wanted place, and ``wanted`` (wanted,)."""
 
     scores: Tensor
     wanted: Tensor
-    cells: Tensor
-    frames: Tensor
+    middle: Middle
 
 
 def batch_of(rows: Sequence[PackedRow]) -> LanguageBatch:
@@ -67,6 +66,7 @@ def batch_of(rows: Sequence[PackedRow]) -> LanguageBatch:
         as_tensor(positions),
         as_tensor(pictures),
         as_tensor(ends),
+        torch.tensor([int((row.groups == 0).sum()) - 1 for row in rows]),
         layout_of([row.groups for row in rows]),
     )
 
@@ -86,7 +86,7 @@ def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> Reading:
     embedded = embedded.masked_scatter(batch.pictures[:, :, None], pooled.to(embedded.dtype))
     middle: dict[int, Tensor] = {}
     with ExitStack() as hooks:
-        for layer in (CELL_LAYER, FRAME_LAYER):
+        for layer in (CELL_LAYER, FRAME_LAYER, STEM_LAYER):
             hooks.enter_context(_kept(text.layers[layer - 1], layer, middle))
         hooks.enter_context(packed_attention(text))
         hidden = text(
@@ -101,8 +101,11 @@ def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> Reading:
     return Reading(
         model.lm_head(hidden[places]).float(),
         batch.wanted[places],
-        middle[CELL_LAYER][batch.pictures],
-        middle[FRAME_LAYER][batch.ends],
+        Middle(
+            middle[CELL_LAYER][batch.pictures],
+            middle[FRAME_LAYER][batch.ends],
+            middle[STEM_LAYER][torch.arange(len(batch.stems)), batch.stems],
+        ),
     )
 
 

@@ -162,7 +162,9 @@ def train_language(
         count = max(4, tokens // (_TOKENS_AROUND + frames * _TOKENS_FRAME))
         rows = draw_rows(random, bank, seeds, pieces, frames=frames, rows=count)
         losses, batch, scores = _losses(pieces, rows)
-        total = losses["answers"] + sum(_SHARES.get(name, 0.0) * loss for name, loss in losses.items())
+        total = losses["answers"] + sum(
+            _SHARES.get(name.removeprefix("last_"), 0.0) * loss for name, loss in losses.items()
+        )
         optimizers.step(total, share_of_rate(step, steps))
         tally.add(rows, answers_right(batch, scores), losses["answers"].item())
         tally.add_losses(losses)
@@ -238,7 +240,7 @@ def _losses(pieces: Pieces, rows: Sequence[Packed]) -> tuple[dict[str, Tensor], 
     if dense:
         losses["dense"] = torch.stack(dense).mean()
     known = [change_labels(packed.window.watched, packed.window.clip.cells) for packed in rows]
-    return losses | pieces.changes.loss(reading.cells, reading.frames, known), batch, reading.scores
+    return losses | pieces.changes.loss(reading.middle, known), batch, reading.scores
 
 
 def _frames_at(phases: Sequence[Phase], step: int) -> int:

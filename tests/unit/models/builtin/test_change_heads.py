@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.builtin.architecture import TEXT_WIDTH
-from models.builtin.change_heads import ChangeHeads
+from models.builtin.change_heads import ChangeHeads, Middle, _whole_window
 from models.builtin.changes import change_labels
 from models.chat import Cells
 from tests.support.toy_scenes import thing, watched
@@ -11,6 +11,7 @@ pytestmark = pytest.mark.torch
 
 
 def test_every_label_has_a_loss_that_falls_when_the_layers_hold_what_it_says() -> None:
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     heads = ChangeHeads()
     labels = [
@@ -19,19 +20,27 @@ def test_every_label_has_a_loss_that_falls_when_the_layers_hold_what_it_says() -
         ),
         change_labels(watched(thing(1), frames_s=(0,)), Cells(1, 1)),
     ]
-    cells = torch.randn(2 * 4 + 1, TEXT_WIDTH, requires_grad=True)
-    frames = torch.randn(3, TEXT_WIDTH, requires_grad=True)
-    learning = torch.optim.Adam([cells, frames, *heads.parameters()], lr=0.05)
-    first = heads.loss(cells, frames, labels)
-    for _ in range(150):
+    middle = Middle(*(torch.randn(count, TEXT_WIDTH, requires_grad=True) for count in (2 * 4 + 1, 3, 2)))
+    learning = torch.optim.Adam([*middle, *heads.parameters()], lr=0.05)
+    first = heads.loss(middle, labels)
+    for _ in range(250):
         learning.zero_grad()
-        sum(heads.loss(cells, frames, labels).values()).backward()
+        sum(heads.loss(middle, labels).values()).backward()
         learning.step()
-    last = heads.loss(cells, frames, labels)
+    last = heads.loss(middle, labels)
     assert {name for name in first if last[name] > 0.3 * first[name]} == set()
 
 
 def test_where_nothing_can_be_told_the_loss_is_nothing() -> None:
     labels = [change_labels(watched(thing(1), frames_s=(0,)), Cells(1, 1))]
-    losses = ChangeHeads().loss(torch.zeros(1, TEXT_WIDTH), torch.zeros(1, TEXT_WIDTH), labels)
+    losses = ChangeHeads().loss(Middle(*(torch.zeros(1, TEXT_WIDTH) for _ in range(3))), labels)
     assert losses["event"] == 0
+
+
+def test_the_stem_tells_of_the_last_frame_and_of_all_that_came_and_left() -> None:
+    labels = change_labels(
+        watched(thing(1, leaves_s=0.5), thing(2, "blue", comes_s=0.5), frames_s=(0, 1, 2)), Cells(2, 2)
+    )
+    whole = _whole_window(labels)
+    assert whole.clock.tolist() == [labels.clock[2].tolist()]
+    assert (whole.came.sum(), whole.left.sum(), whole.how_many.tolist()) == (1, 1, [1])

@@ -41,7 +41,7 @@ def test_each_packed_answer_scores_as_the_librarys_model_scores_it_alone() -> No
             Seen(tokens.pooled[:2], (tokens.deep[0][:2],)),
             Seen(tokens.pooled[2:], (tokens.deep[0][2:],)),
         ]
-        scores, wanted, cells, frames = read(pieces.model, batch, rows)
+        scores, wanted, middle = read(pieces.model, batch, rows)
         at = 0
         for question in questions:
             prompt = Prompt(SYSTEM_TEXT, parts, question.text, question.history)
@@ -61,8 +61,9 @@ def test_each_packed_answer_scores_as_the_librarys_model_scores_it_alone() -> No
             assert wanted[at : at + count].tolist() == alone.ids[start : start + count].tolist()
             at += count
     assert answer_loss(scores, wanted).item() > 0
-    assert cells.shape == (3 * 6, 192)
-    assert frames.shape == (3, 192)
+    assert middle.cells.shape == (3 * 6, 192)
+    assert middle.frames.shape == (3, 192)
+    assert middle.stems.shape == (2, 192)
 
 
 def test_an_answer_is_right_when_every_token_of_it_is() -> None:
