@@ -169,8 +169,6 @@ async def _start(decoder: Engine | OpenAIDecoder) -> None:
 
 
 def _known_to_builtin() -> KnowsPicture:
-    try:  # TEMPORARY until models.builtin.domain is there
-        from models.builtin.domain import in_domain  # type: ignore[import-untyped,unused-ignore]
-    except ModuleNotFoundError:
-        return lambda _picture: False
-    return in_domain  # type: ignore[no-any-return,unused-ignore]
+    from models.builtin.domain import in_domain
+
+    return in_domain

@@ -9,9 +9,6 @@ from models.builtin.scenes import draw, kind_of, scene_truth, write_clip
 from tests.support.asking import ask_on, socket
 from tests.support.service import LivelensProcess
 
-# TEMPORARY, as in livelens.answering: without its check the built-in model speaks about nothing.
-pytest.importorskip("models.builtin.domain")
-
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(120)]
 
 STREET = Path(__file__).resolve().parents[1] / "media" / "person-bicycle-car-detection-preview.mp4"
