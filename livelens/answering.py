@@ -18,7 +18,6 @@ from models import (
     Engine,
     LocalModel,
     ModelChoice,
-    ModelNotLoadable,
     NoModel,
     OpenAIDecoder,
     OpenAISettings,
@@ -101,11 +100,6 @@ def choose_model(settings: Settings) -> ModelChoice:
     )
 
 
-def builtin_by_default(settings: Settings) -> bool:
-    """Return whether the built-in model is taken because nobody named another: then answers can do without it."""
-    return isinstance(choose_model(settings), BuiltinModel) and "model" not in settings.model_fields_set
-
-
 @asynccontextmanager
 async def answering(
     settings: Settings,
@@ -121,7 +115,7 @@ async def answering(
         executor: The picture pool; it stays the caller's.
         knows: Tells the built-in model's pictures from others; by default the model's own check.
     Raises:
-        ModelNotLoadable: the model was named, and cannot be loaded. The default one only costs a warning.
+        ModelNotLoadable: the model cannot be loaded.
     """
     decoder = await _started(settings, executor=executor, clock=clock, meter=meter)
     if decoder is None:
@@ -146,17 +140,11 @@ async def answering(
 async def _started(
     settings: Settings, *, executor: Executor, clock: Clock, meter: Meter
 ) -> Engine | OpenAIDecoder | None:
-    try:
-        decoder = await asyncio.to_thread(
-            open_decoder, choose_model(settings), executor=executor, clock=clock, meter=meter
-        )
-        if decoder is not None:
-            await _start(decoder)
-    except ModelNotLoadable as error:
-        if not builtin_by_default(settings):
-            raise
-        _log.warning("answers are measured: the built-in model is not there", extra={"cause": str(error)})
-        return None
+    decoder = await asyncio.to_thread(
+        open_decoder, choose_model(settings), executor=executor, clock=clock, meter=meter
+    )
+    if decoder is not None:
+        await _start(decoder)
     return decoder
 
 

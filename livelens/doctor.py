@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import assert_never
 
 from livelens import __version__
-from livelens.answering import builtin_by_default, choose_model
+from livelens.answering import choose_model
 from livelens.settings import Settings
 from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteModel
 from models.opening import read_builtin
@@ -184,8 +184,6 @@ def _answers(settings: Settings) -> Finding:
             return Finding(
                 "answers", Verdict.GOOD, "by the built-in model about generated scenes, else measured"
             )
-    if builtin_by_default(settings):
-        return Finding("answers", Verdict.NOTE, f"measured: {why}")
     return Finding("answers", Verdict.BAD, f"by the built-in model, which cannot start: {why}")
 
 

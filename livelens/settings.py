@@ -26,7 +26,7 @@ import featcache
 from ingest import IngestSettings
 from livelens.errors import WrongSetting
 from livelens.logs import LogFormat
-from models import BUILTIN, EngineSettings, RemoteLimits
+from models import EngineSettings, RemoteLimits
 from qa import AskSettings
 from sampler import SamplerSettings
 from web import WebSettings
@@ -54,7 +54,7 @@ class Settings(BaseSettings):
         zone: Time zone of cameras registered without one; "local" is this machine's.
         log_level: debug, info, warning or error.
         log_format: text for people, json for collectors.
-        model: builtin (knows generated scenes, all else is measured), none (all is measured), or a Qwen-VL model:
+        model: none (all is measured), builtin (knows generated scenes, all else is measured), or a Qwen-VL model:
             a folder, or a hub name that may be fetched.
         model_url: An OpenAI-compatible address that answers instead of a model in this process.
         model_name: The model's name at ``model_url``; its first one if empty.
@@ -82,7 +82,7 @@ class Settings(BaseSettings):
     zone: str = "local"
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
     log_format: LogFormat = LogFormat.TEXT
-    model: str = BUILTIN
+    model: str = "none"
     model_url: str = ""
     model_name: str = ""
     model_key: SecretStr = SecretStr("")

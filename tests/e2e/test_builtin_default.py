@@ -1,4 +1,4 @@
-"""A plain start and a generated scene: the built-in model answers, from the window, and says what it knows."""
+"""Started with the built-in model, about a generated scene: the built-in model answers, from the window, and says what it knows."""
 
 import re
 from pathlib import Path
@@ -25,12 +25,12 @@ def generated_clip(path: Path) -> Path:
     return path
 
 
-async def test_a_plain_start_answers_about_a_generated_scene_by_the_built_in_model_and_measures_the_rest(
+async def test_the_built_in_model_answers_about_a_generated_scene_and_the_rest_is_measured(
     tmp_path: Path,
 ) -> None:
     clip = generated_clip(tmp_path / "scene.mp4")
     words = ["serve", "--camera", f"scene={clip}", "--camera", f"street={STREET}"]
-    async with LivelensProcess(words, model=None) as service:
+    async with LivelensProcess(words, model="builtin") as service:
         for camera in ("scene", "street"):
             await service.until(
                 f"{camera} has frames",

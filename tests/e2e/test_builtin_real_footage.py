@@ -64,7 +64,7 @@ async def test_on_real_footage_a_plain_start_measures_and_no_answer_holds_a_word
     words = ["serve"]
     for camera, clip in CLIPS.items():
         words += ["--camera", f"{camera}={MEDIA / clip}"]
-    async with LivelensProcess(words, model=None) as service:
+    async with LivelensProcess(words, model="builtin") as service:
         for camera in CLIPS:
             await service.until(
                 f"{camera} has been seen for a while",

@@ -36,7 +36,7 @@ class LivelensProcess:
 
     Args:
         model: Who answers where ``words`` and ``settings`` name nobody. By default nobody, so that tests of other
-            things start in 2 s and not in 5; None is a plain start, which takes the built-in model.
+            things start in 2 s and not in 5; None is a plain start.
     """
 
     def __init__(

@@ -1,4 +1,3 @@
-import logging
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -12,8 +11,8 @@ import pytest
 from core.clock import ServiceClock
 from core.frames import Picture
 from core.meter import NullMeter
-from livelens.answering import Answering, KnowsPicture, answering, builtin_by_default, choose_model
-from livelens.settings import Settings, load_settings
+from livelens.answering import Answering, KnowsPicture, answering, choose_model
+from livelens.settings import Settings
 from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteLimits, RemoteModel
 from tests.support.tiny_model import NoisePicture
 
@@ -35,27 +34,12 @@ def without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "models.qwen_vl", raising=False)
 
 
-def test_the_built_in_model_answers_where_nothing_is_named() -> None:
-    assert choose_model(Settings()) == BuiltinModel(Settings().engine)
+def test_none_means_measured_and_is_the_default() -> None:
+    assert choose_model(Settings()) == choose_model(Settings(model="none")) == NoModel()
 
 
-def test_none_means_measured() -> None:
-    assert choose_model(Settings(model="none")) == NoModel()
-
-
-@pytest.mark.parametrize("how", ["argument", "variable", "file"])
-def test_a_model_that_is_named_in_any_way_is_no_default(
-    how: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert builtin_by_default(load_settings(None, {}))
-    if how == "variable":
-        monkeypatch.setenv("LIVELENS_MODEL", "builtin")
-    if how == "file":
-        (tmp_path / "livelens.toml").write_text('model = "builtin"')
-    named = load_settings(None, {"model": "builtin"} if how == "argument" else {})
-    assert isinstance(choose_model(named), BuiltinModel)
-    assert not builtin_by_default(named)
+def test_builtin_means_the_model_in_the_package() -> None:
+    assert isinstance(choose_model(Settings(model="builtin")), BuiltinModel)
 
 
 def test_an_address_wins_over_a_local_model_and_carries_its_key() -> None:
@@ -102,7 +86,7 @@ async def test_the_built_in_model_encodes_what_it_knows_and_has_nothing_to_say_o
         return picture is known
 
     known, unknown = NoisePicture(1), NoisePicture(2)
-    async with opened(Settings(), knows) as answers:
+    async with opened(Settings(model="builtin"), knows) as answers:
         encoder: Any = answers.encoder
         features = await encoder.encode(known)
         assert features is not None
@@ -115,18 +99,6 @@ async def test_the_built_in_model_encodes_what_it_knows_and_has_nothing_to_say_o
             "measured",
         )
     assert all(name.startswith("pictures") for name in asked)
-
-
-@pytest.mark.usefixtures("without_the_extra")
-async def test_without_the_extra_a_plain_start_is_measured_after_one_warning(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        async with opened(Settings()) as answers:
-            assert (answers.decoder, answers.encoder) == (None, None)
-    (record,) = caplog.records
-    assert "built-in" in record.message
-    assert "the extra 'encoder' is not installed" in record.__dict__["cause"]
 
 
 @pytest.mark.usefixtures("without_the_extra")

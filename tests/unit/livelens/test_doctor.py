@@ -62,27 +62,25 @@ def answers(settings: Settings) -> tuple[Verdict, str]:
 def test_who_would_answer_is_told(tmp_path: Path) -> None:
     told = {
         "default": answers(Settings(data_dir=tmp_path)),
+        "builtin": answers(Settings(data_dir=tmp_path, model="builtin")),
         "none": answers(Settings(data_dir=tmp_path, model="none")),
         "name": answers(Settings(data_dir=tmp_path, model="owner/model")),
         "url": answers(Settings(data_dir=tmp_path, model_url="http://127.0.0.1:1234")),
     }
     assert {verdict for verdict, _ in told.values()} == {Verdict.GOOD}
-    assert "built-in model" in told["default"][1]
-    assert told["none"][1] == "measured (model = none)"
+    assert "built-in model" in told["builtin"][1]
+    assert told["default"][1] == told["none"][1] == "measured (model = none)"
     assert "owner/model" in told["name"][1]
     assert "http://127.0.0.1:1234" in told["url"][1]
 
 
-def test_without_the_extra_a_plain_start_is_told_to_be_measured_and_a_named_model_to_fail(
+def test_without_the_extra_a_named_model_is_told_to_fail(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name in doctor.LOCAL_MODEL_NEEDS else real(name)
     )
-    verdict, text = answers(Settings(data_dir=tmp_path))
-    assert (verdict, text.split(":")[0]) == (Verdict.NOTE, "measured")
-    assert "the extra 'encoder' is not installed" in text
     for name in ("builtin", "owner/model"):
         assert answers(Settings(data_dir=tmp_path, model=name))[0] is Verdict.BAD
     assert answers(Settings(data_dir=tmp_path, model="none"))[0] is Verdict.GOOD

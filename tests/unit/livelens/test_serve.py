@@ -76,7 +76,7 @@ async def test_a_signal_that_comes_as_the_address_is_announced_ends_the_service(
 
 
 async def test_a_camera_whose_pictures_the_built_in_model_does_not_know_is_measured(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings(data_dir=tmp_path, model="builtin")
     async with running_service(settings, UTC) as service:
         camera = named_camera(f"gate={moving_clip(tmp_path)}", UTC, 0)
         await register(service.cameras, camera)

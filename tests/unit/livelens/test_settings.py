@@ -19,7 +19,7 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_without_anything_the_defaults_hold() -> None:
     settings = load_settings(None, {})
-    assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8080, "builtin")
+    assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8080, "none")
 
 
 def test_the_command_line_wins_over_variables_and_these_over_the_file(
