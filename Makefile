@@ -61,7 +61,7 @@ install: .venv/.dev
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing livelens and its tools into .venv (some minutes) ..."
-	$(PIP) install --quiet -c constraints.txt -e '.[encoder]' --group dev
+	$(PIP) install --quiet -c constraints.txt -e '.[encoder,redis]' --group dev
 	@touch $@ .venv/.run
 
 # The real parts that tests talk to: an RTSP server, a browser, a clip maker.

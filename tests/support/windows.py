@@ -11,9 +11,12 @@ from core.frames import Features, FeatureType, KeepReason, Picture, Sample
 from core.ids import CameraId, Incarnation, make_frame_ref
 from core.meter import Meter, NullMeter
 from featcache.pool import MemoryPool
+from featcache.redis import RedisWindow
+from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
 from featcache.window import StoredFrame, Window
 from tests.support.pictures import ArrayPicture
+from tests.support.redis_server import shared_server
 
 GATE = CameraId("gate")
 YARD = CameraId("yard")
@@ -99,4 +102,18 @@ async def memory_window(
     yield MemoryPool(settings or Settings(), meter=meter or NullMeter())
 
 
-WINDOWS: tuple[OpenWindow, ...] = (memory_window,)
+@asynccontextmanager
+async def redis_window(
+    *, settings: Settings | None = None, meter: Meter | None = None
+) -> AsyncIterator[Window]:
+    """Open an empty window in a real Redis; the budget of a pool becomes that of its published copy."""
+    settings = settings or Settings()
+    redis = RedisSettings(url=shared_server().url, redis_budget_bytes=settings.pool_budget_bytes)
+    window = RedisWindow(redis, settings=settings, meter=meter or NullMeter())
+    try:
+        yield window
+    finally:
+        await window.aclose()
+
+
+WINDOWS: tuple[OpenWindow, ...] = (memory_window, redis_window)

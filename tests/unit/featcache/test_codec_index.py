@@ -1,0 +1,52 @@
+"""Index entries: what they say, and that a forged one is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from featcache.codec import ForgedValue
+from featcache.codec_index import decode_entry, encode_entry
+from featcache.window import Tier
+from tests.support.windows import GATE, YARD, features_of, stored
+
+
+def test_an_entry_says_what_is_known_of_a_frame() -> None:
+    frame = stored(10, seq=7, features=features_of(tokens=4), motion=0.1)
+    info = decode_entry(encode_entry(frame), camera_id=GATE)
+    assert (info.ref, info.t_us, info.seq, info.motion, info.tokens) == (frame.ref, 10, 7, 0.1, 4)
+    assert (info.size_bytes, info.tier, info.reason) == (frame.size_bytes, Tier.REDIS, frame.reason)
+
+
+def test_the_size_comes_first_because_the_server_reads_it() -> None:
+    frame = stored(10)
+    assert encode_entry(frame).startswith(f"{frame.size_bytes}:".encode())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        b"",
+        b"1:2:3",
+        b"-1:0:0:0:0.1:motion:gate/10/jpeg/0",
+        b"1:0:0:2:0.1:motion:gate/10/jpeg/0",
+        b"1:0:0:0:nan:motion:gate/10/jpeg/0",
+        b"1:0:0:0:0.1:whim:gate/10/jpeg/0",
+        b"1:0:0:0:0.1:motion:gate/10",
+        b"\xff\xfe",
+        b"1" * 5000,
+    ],
+)
+def test_a_forged_entry_is_refused(entry: bytes) -> None:
+    with pytest.raises(ForgedValue):
+        decode_entry(entry, camera_id=GATE)
+
+
+def test_an_entry_of_another_camera_is_refused() -> None:
+    with pytest.raises(ForgedValue):
+        decode_entry(encode_entry(stored(10)), camera_id=YARD)
+
+
+@given(st.binary(max_size=80))
+def test_no_bytes_raise_anything_but_a_refusal(entry: bytes) -> None:
+    with pytest.raises(ForgedValue):
+        decode_entry(entry, camera_id=GATE)
