@@ -73,15 +73,19 @@ def new_pieces(seed: int) -> Pieces:
     return Pieces(model, CellHeads(), ChangeHeads(), chat.encoder, chat.tokens)
 
 
-def language_stage(folder: Path, *, phases: list[Phase], tokens: int, check_rows: int, seed: int) -> None:
-    """Teach the whole model to answer; begins with the tower of the first stage.
+def language_stage(
+    folder: Path, *, phases: list[Phase], tokens: int, check_rows: int, seed: int, begin_with: Path | None
+) -> None:
+    """Teach the whole model to answer; begins with an exported model, or else with the tower of the first stage.
 
     Clips that are recorded meanwhile are used from the next tenth step on.
     """
     pieces = new_pieces(seed)
     kept = StateFile(folder / "language.pt")
     state = kept.read()
-    if state is None:
+    if state is None and begin_with is not None:
+        load_exported(pieces, begin_with)
+    elif state is None:
         towers = StateFile(folder / "tower.pt").read()
         if towers is None:
             raise SystemExit("train the tower first")
@@ -116,6 +120,21 @@ def language_stage(folder: Path, *, phases: list[Phase], tokens: int, check_rows
 def language_optimizers(pieces: Pieces) -> Optimizers:
     """Return what changes the weights of the language stages."""
     return Optimizers(pieces.learning.values(), matrix_rate=2e-3, other_rate=1e-3)
+
+
+def load_exported(pieces: Pieces, folder: Path) -> None:
+    """Put the weights of an exported model into one of the same sizes and vocabulary; its heads are left as they are.
+
+    Raises SystemExit where the vocabulary is another.
+    """
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    if Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab() != build_tokenizer().get_vocab():
+        raise SystemExit(f"the model in {folder} has another vocabulary")
+    weights = load_file(folder / "model.safetensors")
+    weights["lm_head.weight"] = weights["model.language_model.embed_tokens.weight"]
+    pieces.model.load_state_dict(weights)
 
 
 def load_pieces(pieces: Pieces, state: dict[str, Any]) -> None:
@@ -192,6 +211,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--plan", type=_phases, default="1:300,4:300,8:300,16:400", help="most frames:steps, ..."
     )
     parser.add_argument("--tokens", type=int, default=12_000, help="tokens of a step of the language stages")
+    parser.add_argument(
+        "--begin-with", type=Path, help="an exported model, where there is no state to go on from"
+    )
     parser.add_argument("--check-rows", type=int, default=60, help="windows to measure with")
     parser.add_argument("--out", type=Path, default=Path("var/builtin/model"), help="where export writes")
     parser.add_argument("--seed", type=int, default=0)
@@ -214,6 +236,7 @@ def _run(options: argparse.Namespace) -> None:
             folder,
             phases=options.plan,
             tokens=options.tokens,
+            begin_with=options.begin_with,
             check_rows=options.check_rows,
             seed=seed,
         )

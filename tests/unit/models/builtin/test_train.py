@@ -25,7 +25,17 @@ def test_the_stages_follow_one_another_and_each_goes_on_where_it_was(
         if (state := StateFile(tmp_path / f"{name}.pt").read())
     ]
     assert steps == [2, 2]
-    assert (tmp_path / "model" / "model.safetensors").exists()
+    weights = tmp_path / "model" / "model.safetensors"
+    trained = weights.read_bytes()
+    again = ["--folder", str(tmp_path / "again"), "--check-rows", "1"]
+    (tmp_path / "again").mkdir()
+    (tmp_path / "clips").rename(tmp_path / "again" / "clips")
+    train.main(
+        ["language", "--plan", "1:1", "--tokens", "500", "--begin-with", str(tmp_path / "model"), *again]
+    )
+    train.main(["export", "--out", str(tmp_path / "model"), *again])
+    assert weights.stat().st_size == len(trained)
+    assert weights.read_bytes() != trained
 
 
 def test_the_language_stage_wants_a_tower_and_export_a_model(tmp_path: Path) -> None:
