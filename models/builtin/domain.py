@@ -30,19 +30,21 @@ _PALETTE = np.array(
 _COLOUR_OFF = 42.0
 """How far an object's mean colour may lie from the nearest of the six, in each channel."""
 
-_UNEVEN = 14.0
+_UNEVEN = 26.0
 _COLOURFUL = 30.0
-_TINT, _TINT_SPREAD = 24.0, 8.0
+_TINT, _TINT_SPREAD, _TINT_MIDDLE = 24.0, 9.5, 4.0
 _LEVELS = (36.0, 214.0)
 _LEAST_GROUND = 0.35
 _SLIVER_PX, _SPECK_PX = 60, 8
-_OUTLINE_OFF_PX = 0.9
+_OUTLINE_OFF_PX = 1.2
 
 _BLOCK_PX = 8
-_BLOCKS_OFF, _NOISE = 2.0, 10.0
+_BLOCKS_OFF, _NOISE = 1.3, 7.0
 _STEEPEST = 110.0
 _MOST_WAVES, _WAVE_HEIGHT, _WAVE_CYCLES = 4, 18.0, 24
-_WAVES_OFF = 4.5
+_WAVES_OFF = 3.6
+_SLOW_CYCLES, _MOST_SLOW = 2.0, 1
+_BOARD_STEP, _MOST_BOARDS = 26.0, 6
 
 _LUMA = np.array((0.299, 0.587, 0.114), np.float32)
 _CHROMA = np.array([(1, 0, -1), (1, -2, 1)], np.float32).T / np.sqrt(np.array((2, 6), np.float32))
@@ -118,7 +120,9 @@ def _one_tint(away: _Plane, luma: _Plane, ground: _Mask) -> bool:
     """Return whether the ground has one tint: only its brightness varies. At 0 and 255 colours are cut off."""
     judged = ground & (luma > 18) & (luma < 236)
     off = np.hypot(away[:, :, 0], away[:, :, 1])[judged]
-    return off.size > 0 and float(np.percentile(off, 98)) <= _TINT_SPREAD
+    _probe("tint", float(np.percentile(off, 98)), float(np.percentile(off, 50)))
+    middle, most = np.percentile(off, (50, 98)) if off.size else (np.inf, np.inf)
+    return bool(middle <= _TINT_MIDDLE and most <= _TINT_SPREAD)
 
 
 # ---------------------------------------------------------------- objects
@@ -140,22 +144,32 @@ def _objects_broken(pixels: _Plane, away: _Plane, colourful: _Mask) -> Why | Non
 
 def _patch_broken(pixels: _Plane, away: _Plane, patch: Patch) -> Why | None:
     cut = any(patch.touches())
-    inner = patch.mask & ~_grown(~patch.mask, 2)
     if cut and patch.area_px <= _SLIVER_PX:
         return None
+    around = patch.around(4)
+    mask, away, pixels = patch.mask[around], away[around], pixels[around]
+    inner = mask & ~_grown(~mask, 2)
     if np.count_nonzero(inner) < 6:
-        inner = patch.mask & ~_grown(~patch.mask, 1)
+        inner = mask & ~_grown(~mask, 1)
     if np.count_nonzero(inner) < 4:
         return None if cut else Why.SHAPE
-    colour = pixels[inner].mean(axis=0)
+    colour = np.median(pixels[inner], axis=0)
     if float(np.abs(_PALETTE - colour).max(axis=1).min()) > _COLOUR_OFF:
         return Why.COLOUR
-    own = away[inner].mean(axis=0)
-    if float(np.hypot(*(away[inner] - own).T).std()) > _UNEVEN:
+    own = np.median(away[inner], axis=0)
+    uneven = float(np.percentile(np.hypot(*(away[inner] - own).T), 70))
+    _probe("uneven", uneven)
+    if uneven > _UNEVEN:
         return Why.COLOUR
-    share = np.where(_grown(patch.mask, 2), away @ own / float(own @ own), 0.0)
-    fit = best_shape(share, patch, good_px=_OUTLINE_OFF_PX)
+    share = np.where(_grown(mask, 2), away @ own / float(own @ own), 0.0)
+    fit = best_shape(share, patch, around=around, good_px=_OUTLINE_OFF_PX)
+    _probe("outline", fit.error_px if fit else 99)
+    _probe("colour", float(np.abs(_PALETTE - colour).max(axis=1).min()))
     return None if fit is not None and fit.error_px <= _OUTLINE_OFF_PX else Why.SHAPE
+
+
+def _probe(*_: object) -> None:
+    pass
 
 
 # ---------------------------------------------------------------- ground
@@ -171,7 +185,7 @@ def _drawn_ground(luma: _Plane, ground: _Mask) -> bool:
     if float(np.hypot(plane[1], plane[2])) > _STEEPEST:
         return False
     rest = np.where(judged, luma - terms @ plane, 0.0)
-    if _even(rest, judged, _NOISE):
+    if _even(rest, judged, _NOISE) or _boards(luma, judged) or _boards(luma.T, judged.T):
         return True
     return _few_waves(np.where(judged, luma - float(luma[judged].mean()), 0.0), judged)
 
@@ -186,7 +200,26 @@ def _even(rest: _Plane, judged: _Mask, most_noise: float) -> bool:
         return False
     means = total[used] / count[used]
     noise = float(rest[judged].std())
+    _probe("blocks", float(np.sqrt(np.mean(means**2))), noise, most_noise)
     return float(np.sqrt(np.mean(means**2))) <= _BLOCKS_OFF and noise <= most_noise
+
+
+def _boards(luma: _Plane, judged: _Mask) -> bool:
+    """Return whether columns of one brightness explain the ground, in a few broad boards of two shades."""
+    filled = judged.sum(axis=0)
+    if filled.min() < 8:
+        return False
+    profile = np.where(judged, luma, 0.0).sum(axis=0) / filled
+    low, high = float(profile.min()), float(profile.max())
+    bright = profile > (low + high) / 2
+    changes = np.flatnonzero(bright[1:] != bright[:-1])
+    if high - low > _BOARD_STEP or len(changes) >= _MOST_BOARDS:
+        return False
+    level = np.where(bright, np.median(profile[bright]), np.median(profile[~bright]))
+    settled = np.ones(len(profile), np.bool_)
+    for step in (-1, 0, 1, 2):
+        settled[np.clip(changes + step, 0, len(profile) - 1)] = False
+    return _even(np.where(judged & settled, luma - level, 0.0), judged & settled, _NOISE)
 
 
 class _Wave(NamedTuple):
@@ -207,9 +240,16 @@ def _few_waves(rest: _Plane, judged: _Mask) -> bool:
         waves, left, tall = _refined(rest, judged, waves)
         if tall > _WAVE_HEIGHT:
             return False
-        if float(left[judged].std()) <= _WAVES_OFF / 2:
+        if float(left[judged].std()) <= _WAVES_OFF / 6:
             break
-    return float(left[judged].std()) <= _WAVES_OFF and _even(left, judged, _WAVES_OFF)
+    _probe("waves", float(left[judged].std()), tall, len(waves), [tuple(w) for w in waves])
+    slow = sum(np.hypot(wave.down, wave.across) < _SLOW_CYCLES for wave in waves)
+    return (
+        slow <= _MOST_SLOW
+        and len(waves) > 1
+        and float(left[judged].std()) <= _WAVES_OFF
+        and _even(left, judged, _WAVES_OFF)
+    )
 
 
 def _refined(rest: _Plane, judged: _Mask, waves: list[_Wave]) -> tuple[list[_Wave], _Plane, float]:

@@ -36,6 +36,12 @@ class Patch(NamedTuple):
     def area_px(self) -> int:
         return int(np.count_nonzero(self.mask[self.top : self.bottom, self.left : self.right]))
 
+    def around(self, margin_px: int) -> tuple[slice, slice]:
+        """Return the rows and columns of its box with a margin, as far as the picture reaches."""
+        height, width = self.mask.shape
+        rows = slice(max(0, self.top - margin_px), min(height, self.bottom + margin_px))
+        return rows, slice(max(0, self.left - margin_px), min(width, self.right + margin_px))
+
     def touches(self) -> tuple[bool, bool, bool, bool]:
         """Return whether it reaches the picture's top, bottom, left and right border."""
         height, width = self.mask.shape
@@ -109,23 +115,25 @@ def outline(share: _Plane) -> NDArray[np.float64]:
     return np.concatenate([across, down]).astype(np.float64)
 
 
-def best_shape(share: _Plane, patch: Patch, *, good_px: float) -> Fit | None:
+def best_shape(share: _Plane, patch: Patch, *, around: tuple[slice, slice], good_px: float) -> Fit | None:
     """Return the shape that explains a patch best, the first better than ``good_px`` if there is one.
 
     Args:
-        share: How much of each pixel belongs to the object, 0 to 1; nothing but this object.
+        share: How much of each pixel of ``around`` belongs to the object, 0 to 1; nothing but this object.
+        around: Rows and columns of the picture that ``share`` covers.
     """
-    points = outline(share)
+    corner = around[1].start, around[0].start
+    points = outline(share) + corner
     if len(points) < 6:
         return None
-    short = min(share.shape)
+    short = min(patch.mask.shape)
     least, most = RADIUS_RANGE[0] * short * _SIZE_SLACK[0], RADIUS_RANGE[1] * short * _SIZE_SLACK[1]
     starts, best = _starts(patch, short), None
     for shape in ThingShape:
         params = _fitted(shape, points, starts, least, most)
         errors = np.sqrt(np.mean(_off(shape, params, points) ** 2, axis=1))
         for number in np.argsort(errors)[:2]:
-            error = float(errors[number]) + _missing(shape, params[number], share)
+            error = float(errors[number]) + _missing(shape, params[number], share, corner)
             if best is None or error < best.error_px:
                 best = Fit(error, float(params[number, 2]), shape)
         if best is not None and best.error_px <= good_px:
@@ -188,14 +196,16 @@ def _fitted(
         normal = np.einsum("agp,bgp,gp->gab", slope, slope, weight) + damping
         pull = np.einsum("agp,gp,gp->ga", slope, off[0], weight)
         step = np.linalg.solve(normal, pull[:, :, None])[:, :, 0]
-        params = np.clip(params - step, low, high)
+        before, params = params, np.clip(params - step, low, high)
+        if float(np.abs(params - before).max()) < _NUDGE:
+            break
     return params
 
 
-def _missing(shape: ThingShape, params: NDArray[np.float64], share: _Plane) -> float:
+def _missing(shape: ThingShape, params: NDArray[np.float64], share: _Plane, corner: tuple[int, int]) -> float:
     """Return in pixels of outline how much of the shape is not there, or of the patch not in the shape."""
     height, width = share.shape
-    grid = np.stack(np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5), -1).reshape(-1, 2)
+    grid = np.stack(np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5), -1).reshape(-1, 2) + corner
     drawn = np.clip(0.5 - _off(shape, params[None], grid)[0], 0, 1).reshape(share.shape)
     wrong = float(np.abs(drawn - np.clip(share, 0, 1)).sum())
     around = 7 * float(params[2])
