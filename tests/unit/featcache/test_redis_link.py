@@ -87,7 +87,8 @@ async def test_a_cancelled_command_leaves_a_link_that_works() -> None:
         link = RedisLink(RedisSettings(url=server.url))
         server.freeze()
         task = asyncio.create_task(link.run(GATE, [("ECHO", "old")]))
-        await asyncio.sleep(0.05)
+        for _ in range(20):  # until the command is on its way
+            await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
