@@ -468,7 +468,7 @@ async def test_without_a_camera_the_page_teaches_the_first_step(browser: Browser
         await page.get_by_label("Address").fill("10.0.0.7")
         await page.get_by_role("button", name="Add camera").click()
         await expect(page.get_by_role("alert")).to_have_text(
-            "An address begins with rtsp://, rtsps:// or file:"
+            "An address begins with rtsp://, rtsps://, file: or scene:"
         )
         await page.get_by_label("Address").fill("rtsp://10.0.0.7/stream")
         await page.get_by_role("button", name="Add camera").click()
