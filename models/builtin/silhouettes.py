@@ -17,7 +17,7 @@ _Mask = NDArray[np.bool_]
 _STEPS = 9
 _NUDGE = 0.05
 _MOST_TURN = 0.22
-_SIZE_SLACK = 0.88, 1.12
+_SIZE_SLACK = 0.93, 1.07
 _MOST_RUNS = 900
 _PLAIN_TURN = 0.0
 
