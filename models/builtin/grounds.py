@@ -16,6 +16,9 @@ _Mask = NDArray[np.bool_]
 _LEAST_SEEN = 0.17
 """Share of the picture that must be ground, neither black nor white, for anything to be said about it."""
 
+_LEAST_UNCUT = 0.9
+"""Share of a ground of waves or boards that is neither."""
+
 _BLOCK_PX = 8
 _NOISE = 7.0
 """Standard deviation of noise at the working size; drawn noise comes to at most 4.9 there."""
@@ -50,8 +53,13 @@ def drawn_ground(luma: _Plane, ground: _Mask) -> bool:
     plane, *_ = np.linalg.lstsq(terms[judged], luma[judged], rcond=None)
     if float(np.hypot(plane[1], plane[2])) > _STEEPEST:
         return False
-    rest = np.where(judged, luma - terms @ plane, 0.0)
-    if _even(rest, judged, _NOISE) or _boards(luma, judged) or _boards(luma.T, judged.T):
+    # Planes are cut off at black and white when drawn; a plane that does not lead there explains nothing black.
+    rest = np.where(ground, luma - np.clip(terms @ plane, 0, 255), 0.0)
+    if _even(rest, ground, _NOISE):
+        return True
+    if np.count_nonzero(judged) < _LEAST_UNCUT * np.count_nonzero(ground):
+        return False
+    if _boards(luma, judged) or _boards(luma.T, judged.T):
         return True
     return _few_waves(np.where(judged, luma - float(luma[judged].mean()), 0.0), judged)
 

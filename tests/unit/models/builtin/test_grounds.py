@@ -64,3 +64,9 @@ def test_what_objects_cover_does_not_count() -> None:
 def test_a_picture_that_is_nearly_all_black_or_white_says_nothing() -> None:
     assert not drawn_ground(0 * _DOWN, _EVERYWHERE)
     assert not drawn_ground(255 + 0 * _DOWN, _EVERYWHERE)
+
+
+def test_a_steep_plane_may_be_cut_off_at_black_but_black_beside_grey_is_no_plane() -> None:
+    assert drawn_ground(np.clip(38 + 90 * (_ACROSS - 0.5), 0, 255), _EVERYWHERE)
+    assert not drawn_ground(np.where(_ACROSS < 0.5, 0.0, 60.0), _EVERYWHERE)
+    assert not drawn_ground(np.where(_ACROSS < 0.3, 255.0, 140.0), _EVERYWHERE)
