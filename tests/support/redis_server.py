@@ -8,13 +8,14 @@ with RedisServer(folder) as server:
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from tests.support.ports import free_port
 
 _START_S = 20.0
 
@@ -112,13 +113,6 @@ class RedisServer:
     ) -> None:
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def free_port() -> int:
-    """Return a port of the loopback that nobody listens on now."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 _shared: dict[int, RedisServer] = {}

@@ -4,7 +4,6 @@ import contextlib
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from core.cameras import Camera, Credentials, Source, Transport
 from core.ids import CameraId, ConversationId, Incarnation
 from core.spans import Span
 from store import StoredTurn
+from tests.support.ports import free_port
 
 GATE = CameraId("gate")
 YARD = CameraId("yard")
@@ -93,9 +93,7 @@ def postgres_server() -> Iterator[PostgresServer]:
         owner = pwd.getpwnam("postgres")
         os.chown(folder, owner.pw_uid, owner.pw_gid)
         as_user = ["runuser", "-u", "postgres", "--"]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     data = str(folder / "data")
     options = f"-h 127.0.0.1 -p {port} -k {folder} -c fsync=off"  # else it syncs every file as it recovers
     control = [*as_user, str(found[-1]), "-D", data, "-w"]

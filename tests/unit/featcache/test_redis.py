@@ -16,7 +16,8 @@ from featcache.redis_keys import LifeKeys
 from featcache.redis_link import Fault
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
-from tests.support.redis_server import RedisServer, free_port, shared_server
+from tests.support.ports import free_port
+from tests.support.redis_server import RedisServer, shared_server
 from tests.support.windows import FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
 
 EVER = Span(0, 1 << 60)
@@ -189,7 +190,7 @@ async def test_a_paused_redis_is_unavailable_within_the_time_set_and_heals() -> 
 
 
 async def test_a_cluster_serves_it_without_a_command_over_two_slots() -> None:
-    with RedisServer("--cluster-enabled", "yes") as server:
+    with RedisServer("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
         server.cli("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
         while "cluster_state:ok" not in server.cli("CLUSTER", "INFO"):
             await asyncio.sleep(0.02)
