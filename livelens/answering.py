@@ -1,7 +1,6 @@
 """Who answers: the model of the settings, opened once, or nobody, which means measured answers."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
@@ -19,14 +18,11 @@ from models import (
     LocalModel,
     ModelChoice,
     NoModel,
-    OpenAIDecoder,
     OpenAISettings,
     RemoteModel,
     open_decoder,
 )
 from qa.ports import MEASURED
-
-_log = logging.getLogger(__name__)
 
 KnowsPicture = Callable[[Picture], bool]
 """Tells whether a picture is of the model's world. Takes milliseconds; called in the picture pool."""
@@ -117,11 +113,13 @@ async def answering(
     Raises:
         ModelNotLoadable: the model cannot be loaded.
     """
-    decoder = await _started(settings, executor=executor, clock=clock, meter=meter)
+    choice = choose_model(settings)
+    decoder = await asyncio.to_thread(open_decoder, choice, executor=executor, clock=clock, meter=meter)
     if decoder is None:
         yield Answering()
         return
     try:
+        await decoder.start()
         encoder = None
         if isinstance(decoder, Engine):
             profile = decoder.profile
@@ -135,25 +133,6 @@ async def answering(
         yield Answering(decoder, encoder)
     finally:
         await decoder.aclose()
-
-
-async def _started(
-    settings: Settings, *, executor: Executor, clock: Clock, meter: Meter
-) -> Engine | OpenAIDecoder | None:
-    decoder = await asyncio.to_thread(
-        open_decoder, choose_model(settings), executor=executor, clock=clock, meter=meter
-    )
-    if decoder is not None:
-        await _start(decoder)
-    return decoder
-
-
-async def _start(decoder: Engine | OpenAIDecoder) -> None:
-    try:
-        await decoder.start()
-    except BaseException:
-        await decoder.aclose()
-        raise
 
 
 def _known_to_builtin() -> KnowsPicture:

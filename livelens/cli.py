@@ -39,7 +39,7 @@ ModelOption = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="builtin (the default), none (measured answers), or a Qwen-VL model: a folder or a hub name.",
+        help="none (the default: measured answers), builtin, or a Qwen-VL model: a folder or a hub name.",
     ),
 ]
 ModelUrlOption = Annotated[

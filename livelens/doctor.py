@@ -169,22 +169,18 @@ def _answers(settings: Settings) -> Finding:
             pass
         case _:
             assert_never(choice)
+    model = choice.model if isinstance(choice, LocalModel) else "the built-in model"
     missing = [name for name in LOCAL_MODEL_NEEDS if importlib.util.find_spec(name) is None]
-    why = f"the extra 'encoder' is not installed ({', '.join(missing)} missing)"
+    if missing:
+        why = f"the extra 'encoder' is not installed ({', '.join(missing)} missing)"
+        return Finding("answers", Verdict.BAD, f"by {model}, which cannot start: {why}")
     if isinstance(choice, LocalModel):
-        if missing:
-            return Finding("answers", Verdict.BAD, f"by {choice.model}, which cannot start: {why}")
-        return Finding("answers", Verdict.GOOD, f"by {choice.model}")
-    if not missing:
-        try:
-            read_builtin()
-        except ModelNotLoadable as error:
-            why = str(error)
-        else:
-            return Finding(
-                "answers", Verdict.GOOD, "by the built-in model about generated scenes, else measured"
-            )
-    return Finding("answers", Verdict.BAD, f"by the built-in model, which cannot start: {why}")
+        return Finding("answers", Verdict.GOOD, f"by {model}")
+    try:
+        read_builtin()
+    except ModelNotLoadable as error:
+        return Finding("answers", Verdict.BAD, f"by {model}, which cannot start: {error}")
+    return Finding("answers", Verdict.GOOD, f"by {model} about generated scenes, else measured")
 
 
 def worst(findings: list[Finding]) -> int:
