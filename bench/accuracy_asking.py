@@ -18,6 +18,7 @@ from bench.accuracy_questions import (
     put_follow_up,
     put_question,
     thing_of,
+    views_of,
 )
 from bench.accuracy_scenes import CAMERA, RecordedScene
 from bench.accuracy_tally import Answered
@@ -48,7 +49,6 @@ LIFE = Incarnation("bench")
 MOST_TOKENS = 128
 """The longest true answer takes about 100; a model that goes on is wrong anyway."""
 
-_SECOND_US = 1_000_000
 _TRIES = 5
 _FOLLOWS = 0.35
 _MARKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16)
@@ -225,16 +225,8 @@ class SceneAsker:
         )
 
     def _views(self, frames: Sequence[UsedFrame], at_us: int | None) -> tuple[Watched, ...]:
-        """Return what the frames show: of all of them, or as seen at each frame of a named second.
-
-        Where no frame lies in that second, the newest before it counts: nothing moved since.
-        """
         moments = [UsedMoment(frame.t_us - self.scene.start_us, frame.label) for frame in frames]
-        if at_us is None or not moments:
-            return (Watched(self.scene.truth, moments),) if moments else ()
-        until = [n for n, frame in enumerate(frames) if frame.t_us < at_us + _SECOND_US]
-        inside = [n for n in until if frames[n].t_us >= at_us] or until[-1:]
-        return tuple(Watched(self.scene.truth, moments[: n + 1]) for n in inside)
+        return views_of(self.scene.truth, moments, [frame.t_us for frame in frames], at_us)
 
     async def _ask(self, planned: _Planned, *, turns: int) -> Answered:
         started: AnswerStarted | None = None

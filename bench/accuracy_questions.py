@@ -11,10 +11,10 @@ from random import Random
 
 from core.spans import Span
 from models.builtin.answering import Target, true_answer
-from models.builtin.questions import WORDS, AskedQuestion
+from models.builtin.questions import ABOUT_BOTH, WORDS, AskedQuestion, fill, target_of
 from models.builtin.things import ThingColour, ThingShape
-from models.builtin.truth import SceneObject
-from models.builtin.watched import Watched
+from models.builtin.truth import SceneObject, SceneTruth
+from models.builtin.watched import UsedMoment, Watched
 from models.builtin.wording import SINGLE_FRAME, Asked, Tongue, Words
 
 CLEAR_SHARE = 0.05
@@ -22,7 +22,6 @@ CLEAR_SHARE = 0.05
 
 SECOND_US = 1_000_000
 ABSENT = 0.2
-ABOUT_BOTH = frozenset({Asked.WHERE, Asked.THERE, Asked.WAY, Asked.APPEARED, Asked.LEFT})
 WHOLE = Target()
 _LASTS = (5, 10, 15, 20, 30)
 _OPEN = 0.5
@@ -104,6 +103,24 @@ def put_question(random: Random, asking: Asking, watched: Watched) -> AskedQuest
     return AskedQuestion(asking.kind, asking.tongue, target, fill(asking.form, target, words), answer)
 
 
+def views_of(
+    truth: SceneTruth, moments: Sequence[UsedMoment], times_us: Sequence[int], at_us: int | None
+) -> tuple[Watched, ...]:
+    """Return what used frames show: all of them, or as seen at each frame of a named second.
+
+    Where no frame lies in that second, the newest before it counts: nothing moved since.
+
+    Args:
+        times_us: Stream times of the frames.
+        at_us: The second named.
+    """
+    if at_us is None:
+        return (Watched(truth, moments),) if moments else ()
+    until = [n for n, t_us in enumerate(times_us) if t_us < at_us + SECOND_US]
+    inside = [n for n in until if times_us[n] >= at_us] or until[-1:]
+    return tuple(Watched(truth, moments[: n + 1]) for n in inside)
+
+
 def answer_again(question: AskedQuestion, watched: Watched) -> AskedQuestion | None:
     """Return the same question with what other frames answer; None where they give no one answer."""
     answer = true_answer(question.kind, question.target, watched, WORDS[question.tongue], clear=CLEAR_SHARE)
@@ -115,9 +132,7 @@ def put_follow_up(
 ) -> AskedQuestion | None:
     """Return a question that says "it" for the thing of the question before; None where it has no one answer."""
     words = WORDS[before.tongue]
-    target = {Asked.COLOUR: Target(shape=thing.shape), Asked.SHAPE: Target(colour=thing.colour)}.get(
-        kind, Target(thing.colour, thing.shape)
-    )
+    target = target_of(kind, thing)
     answer = true_answer(kind, target, watched, words, clear=CLEAR_SHARE)
     if answer is None:
         return None
@@ -130,21 +145,6 @@ def thing_of(question: AskedQuestion, watched: Watched) -> SceneObject | None:
         return None
     found = [thing for thing in watched.things() if question.target.matches(thing)]
     return found[0] if len(found) == 1 else None
-
-
-def fill(form: str, target: Target, words: Words) -> str:
-    """Return a form with its thing in place."""
-    slots: dict[str, str] = {}
-    if target.colour is not None:
-        slots["{colour}"] = words.colours[target.colour]
-    if target.shape is not None:
-        slots |= {"{shape}": words.shapes[target.shape], "{shapes}": words.plurals[target.shape]}
-    if target.colour is not None and target.shape is not None:
-        name = words.thing(target.colour, target.shape)
-        slots |= {"{thing}": name, "{a thing}": words.a(name)}
-    for slot, text in slots.items():
-        form = form.replace(slot, text)
-    return form
 
 
 def _target(random: Random, asking: Asking, watched: Watched) -> Target:

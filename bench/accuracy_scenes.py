@@ -20,7 +20,7 @@ from models.builtin.scenes import DrawnFrame, draw, kind_of, scene_truth, throug
 from models.builtin.seeds import BENCH
 from models.builtin.things import MOST_OBJECTS
 from models.builtin.truth import SceneTruth
-from models.builtin.watched import SEEN_SHARE
+from models.builtin.watched import seen_count
 from models.builtin.world import SECOND_US
 from models.pictures import fit_cells
 from sampler import Sampler
@@ -115,11 +115,6 @@ def record(
             )
     end_us = start_us + last_us + SECOND_US // fps
     return RecordedScene(truth, start_us, end_us, tuple(shots), tuple(records.values()))
-
-
-def seen_count(truth: SceneTruth, t_us: int) -> int:
-    """Return how many objects are seen at a time of the scene."""
-    return sum(truth.visible_share(thing, t_us) >= SEEN_SHARE for thing in truth.objects)
 
 
 def _stretch(random: Random, number: int, wanted: int, length_us: int) -> tuple[int, int]:

@@ -36,6 +36,12 @@ def zone_of(spot: Spot) -> tuple[int, int]:
     return min(2, max(0, int(spot.y * 3))), min(2, max(0, int(spot.x * 3)))
 
 
+def cell_of(spot: Spot, cells: Cells) -> int:
+    """Return the number of the cell, row by row, that a centre lies in; the nearest one where it lies outside."""
+    row = min(cells.rows - 1, max(0, int(spot.y * cells.rows)))
+    return row * cells.columns + min(cells.columns - 1, max(0, int(spot.x * cells.columns)))
+
+
 def cell_labels(truth: SceneTruth, t_us: int, cells: Cells) -> CellLabels:
     """Return what each cell of the frame at ``t_us`` shows."""
     things = [thing for thing in truth.objects if thing.present(t_us)]
@@ -47,7 +53,7 @@ def cell_labels(truth: SceneTruth, t_us: int, cells: Cells) -> CellLabels:
     for number, thing in enumerate(things):
         at = thing.spot(t_us)
         if 0 <= at.x < 1 and 0 <= at.y < 1:
-            middle = int(at.y * cells.rows) * cells.columns + int(at.x * cells.columns)
+            middle = cell_of(at, cells)
             centre[middle] = 1
             covers[number, middle] += 1.0
     most = covers.argmax(axis=0)

@@ -4,16 +4,15 @@ Told only by answers, it learnt neither to copy a label nor to compare frames wi
 say at every vision token, and at the end of every frame, what to look for.
 """
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.builtin.cells import COLOURS, IGNORED, SHAPES
+from models.builtin.cells import COLOURS, IGNORED, SHAPES, cell_of
 from models.builtin.things import MOST_OBJECTS
-from models.builtin.truth import SceneObject, Spot
-from models.builtin.watched import Watched, Way
+from models.builtin.truth import SceneObject
+from models.builtin.watched import LABEL, Watched, Way
 from models.chat import Cells
 
 THINGS = len(COLOURS) * len(SHAPES)
@@ -27,7 +26,6 @@ CLOCK_PARTS = {"hour": 24, "minute": 60, "second": 60, "tenth": 11}
 """What a label says, with how many values each; the last tenth means that there is none."""
 
 _STIRRED = 0.01
-_LABEL = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d))?\]$")
 
 
 class ChangeLabels(NamedTuple):
@@ -65,11 +63,11 @@ def change_labels(watched: Watched, cells: Cells) -> ChangeLabels:
     present, came, left = (np.zeros((frames, THINGS), np.int64) for _ in range(3))
     for at in range(frames):
         for gone in _gone(watched, at):
-            spot = _cell(watched.spot(gone, at - 1), cells)
+            spot = cell_of(watched.spot(gone, at - 1), cells)
             event[at, spot], thing[at, spot] = LEFT, 1 + thing_number(gone)
             left[at, thing_number(gone)] = 1
         for here in watched.things(at):
-            spot, number = _cell(watched.spot(here, at), cells), thing_number(here)
+            spot, number = cell_of(watched.spot(here, at), cells), thing_number(here)
             event[at, spot], thing[at, spot] = _event(watched, here, at), 1 + number
             gone_way = watched.way(here, until=at + 1)
             way[at, spot] = IGNORED if gone_way is None else WAYS[gone_way]
@@ -94,13 +92,8 @@ def _event(watched: Watched, thing: SceneObject, at: int) -> int:
     return MOVED if abs(now.x - then.x) + abs(now.y - then.y) > _STIRRED else STOOD
 
 
-def _cell(spot: Spot, cells: Cells) -> int:
-    row = min(cells.rows - 1, max(0, int(spot.y * cells.rows)))
-    return row * cells.columns + min(cells.columns - 1, max(0, int(spot.x * cells.columns)))
-
-
 def _clock(label: str) -> list[int]:
-    found = _LABEL.search(label)
+    found = LABEL.fullmatch(label)
     assert found is not None, "labels are written by the service"
     hour, minute, second, tenth = found.groups()
     return [int(hour), int(minute), int(second), 10 if tenth is None else int(tenth)]

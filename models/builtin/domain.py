@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.frames import Picture
+from models.builtin.draw import RGB
 from models.builtin.grounds import drawn_ground
 from models.builtin.silhouettes import Patch, best_shape, find_patches
 from models.builtin.things import MOST_OBJECTS
@@ -25,9 +26,7 @@ SHORT_SIDE_PX = 96
 """Pictures are looked at with this short side; smaller ones are refused."""
 
 _LONGEST = 2.2
-_PALETTE = np.array(
-    [(215, 38, 40), (246, 140, 22), (242, 222, 44), (38, 158, 62), (42, 86, 214), (148, 58, 188)], np.float32
-)
+_PALETTE = np.array(list(RGB.values()), np.float32)
 _COLOUR_OFF = 42.0
 """How far an object's mean colour may lie from the nearest of the six, in each channel."""
 

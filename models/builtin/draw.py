@@ -13,7 +13,7 @@ from models.builtin.truth import SceneObject, SceneTruth
 Pixels = NDArray[np.uint8]
 _Plane = NDArray[np.floating[Any]]
 
-_RGB = {
+RGB = {
     ThingColour.RED: (215, 38, 40),
     ThingColour.ORANGE: (246, 140, 22),
     ThingColour.YELLOW: (242, 222, 44),
@@ -21,6 +21,8 @@ _RGB = {
     ThingColour.BLUE: (42, 86, 214),
     ThingColour.PURPLE: (148, 58, 188),
 }
+"""Colours as drawn, before each object's own shade."""
+
 _NOISE_TILES = 3
 _LOOKS_KEPT = 64
 
@@ -98,7 +100,7 @@ class Painter:
         inside = np.clip(
             0.5 - distance(thing.shape, across * cos + down * sin, down * cos - across * sin, radius), 0, 1
         )
-        rgb = np.array(_RGB[thing.colour], np.float32) + jitter
+        rgb = np.array(RGB[thing.colour], np.float32) + jitter
         lit = rgb[None, None, :] * (1 - shade * (down / radius))[:, :, None]
         box = picture[top:bottom, left:right]
         mixed = box + (lit - box) * inside[:, :, None]

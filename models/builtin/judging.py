@@ -7,12 +7,11 @@ import re
 from collections.abc import Sequence
 
 from models.builtin.questions import AskedQuestion
-from models.builtin.watched import Watched
+from models.builtin.watched import LABEL, Watched
 from models.builtin.wording import Asked
 
 _SECOND_US = 1_000_000
 _DAY_US = 86_400 * _SECOND_US
-_LABEL = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?(\d\d):(\d\d):(\d\d)(?:\.(\d))?\]")
 _PARTS = {Asked.SEE: r"[,，.。]", Asked.MOVED: r"[.。]", Asked.HAPPENED: r"(?<=\])[.。]"}
 
 
@@ -43,10 +42,10 @@ def _pieces(kind: Asked, text: str) -> list[str]:
 
 
 def _same(wanted: str, said: str, watched: Watched) -> bool:
-    if _LABEL.sub("[]", wanted) != _LABEL.sub("[]", said):
+    if LABEL.sub("[]", wanted) != LABEL.sub("[]", said):
         return False
     labels = [moment.label for moment in watched.moments]
-    pairs = zip(_LABEL.finditer(wanted), _LABEL.finditer(said), strict=True)
+    pairs = zip(LABEL.finditer(wanted), LABEL.finditer(said), strict=True)
     return all(_near(true.group(), told.group(), labels, watched) for true, told in pairs)
 
 
@@ -62,7 +61,7 @@ def _near(true: str, told: str, labels: Sequence[str], watched: Watched) -> bool
 
 
 def _clock_us(label: str) -> int:
-    found = _LABEL.fullmatch(label)
+    found = LABEL.fullmatch(label)
     assert found is not None, "labels are written by the service"
     hours, minutes, seconds, tenths = (int(group or 0) for group in found.groups())
     return (hours * 3600 + minutes * 60 + seconds) * _SECOND_US + tenths * _SECOND_US // 10

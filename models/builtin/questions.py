@@ -7,6 +7,7 @@ from random import Random
 
 from models.builtin.answering import CLEAR_SHARE, Target, true_answer
 from models.builtin.things import ThingColour, ThingShape
+from models.builtin.truth import SceneObject
 from models.builtin.watched import Watched
 from models.builtin.wording import SINGLE_FRAME, Asked, Tongue, Words
 from models.builtin.wording_en import ENGLISH
@@ -21,7 +22,8 @@ _TIMED = 0.5
 _ABSENT = 0.22
 _FOLLOWS = 0.12
 _TRIES = 60
-_BOTH = frozenset({Asked.WHERE, Asked.THERE, Asked.WAY, Asked.APPEARED, Asked.LEFT})
+ABOUT_BOTH = frozenset({Asked.WHERE, Asked.THERE, Asked.WAY, Asked.APPEARED, Asked.LEFT})
+"""Kinds about a thing of a colour and a shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def draw_question(
     if kind is Asked.HOW_MANY and target != Target():
         slot = "{shapes}" if target.colour is None else "{colour}"
         forms = tuple(form for form in words.some_forms if slot in form)
-    text = _fill(random.choice(forms), target, words, when)
+    text = fill(random.choice(forms).replace("{when}", when), target, words)
     return AskedQuestion(kind, tongue, target, _careless(random, text), answer)
 
 
@@ -63,24 +65,30 @@ def draw_follow_up(
     if not things:
         return None
     thing = random.choice(things)
-    whole = Target(thing.colour, thing.shape)
     first = random.choice((Asked.COLOUR, Asked.SHAPE, Asked.WHERE, Asked.THERE))
-    about = {Asked.COLOUR: Target(shape=thing.shape), Asked.SHAPE: Target(colour=thing.colour)}.get(
-        first, whole
-    )
+    about = target_of(first, thing)
     then = random.choice([kind for kind in words.follow_forms if kind is not first])
     if len(watched.moments) < 2 and then not in SINGLE_FRAME:
         return None
-    about_then = {Asked.COLOUR: Target(shape=thing.shape), Asked.SHAPE: Target(colour=thing.colour)}.get(
-        then, whole
-    )
+    about_then = target_of(then, thing)
     answer_first = true_answer(first, about, watched, words, clear=clear)
     answer_then = true_answer(then, about_then, watched, words, clear=clear)
     if answer_first is None or answer_then is None:
         return None
-    turn = Turn(_fill(random.choice(words.forms[first]), about, words, ""), answer_first)
+    turn = Turn(fill(random.choice(words.forms[first]).replace("{when}", ""), about, words), answer_first)
     text = _careless(random, random.choice(words.follow_forms[then]))
     return AskedQuestion(then, tongue, about_then, text, answer_then, (turn,))
+
+
+def target_of(kind: Asked, thing: SceneObject) -> Target:
+    """Return what a question of a kind about one thing names: not what it asks for."""
+    match kind:
+        case Asked.COLOUR:
+            return Target(shape=thing.shape)
+        case Asked.SHAPE:
+            return Target(colour=thing.colour)
+        case _:
+            return Target(thing.colour, thing.shape)
 
 
 def draw_pack(
@@ -142,7 +150,7 @@ def _draw_target(random: Random, watched: Watched, kind: Asked) -> Target:
         return Target(shape=_shape(random, watched))
     if kind is Asked.SHAPE:
         return Target(colour=_colour(random, watched))
-    if kind not in _BOTH:
+    if kind not in ABOUT_BOTH:
         return Target()
     things = watched.ever()
     changed = [
@@ -193,18 +201,19 @@ def clock_of(label: str) -> str:
     return found.group()
 
 
-def _fill(form: str, target: Target, words: Words, when: str) -> str:
-    filled = form.replace("{when}", when)
+def fill(form: str, target: Target, words: Words) -> str:
+    """Return a form with its thing in place."""
+    slots: dict[str, str] = {}
     if target.colour is not None:
-        filled = filled.replace("{colour}", words.colours[target.colour])
+        slots["{colour}"] = words.colours[target.colour]
     if target.shape is not None:
-        filled = filled.replace("{shape}", words.shapes[target.shape]).replace(
-            "{shapes}", words.plurals[target.shape]
-        )
+        slots |= {"{shape}": words.shapes[target.shape], "{shapes}": words.plurals[target.shape]}
     if target.colour is not None and target.shape is not None:
         name = words.thing(target.colour, target.shape)
-        filled = filled.replace("{thing}", name).replace("{a thing}", words.a(name))
-    return filled
+        slots |= {"{thing}": name, "{a thing}": words.a(name)}
+    for slot, text in slots.items():
+        form = form.replace(slot, text)
+    return form
 
 
 def _careless(random: Random, text: str) -> str:

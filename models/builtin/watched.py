@@ -1,11 +1,15 @@
 """What somebody who sees only the used frames can know of a scene: the ground on which answers are judged. Pure."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
 from models.builtin.truth import SceneObject, SceneTruth, Spot
+
+LABEL = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?(\d\d):(\d\d):(\d\d)(?:\.(\d))?\]")
+"""A frame's label: hour, minute, second, and the tenth where it has one."""
 
 SEEN_SHARE = 0.5
 """An object counts as seen from the frame on in which half of it is in the picture."""
@@ -39,6 +43,11 @@ class Change:
     thing: SceneObject
     came: bool
     at: int
+
+
+def seen_count(truth: SceneTruth, t_us: int) -> int:
+    """Return how many objects are seen at a time of the scene."""
+    return sum(truth.visible_share(thing, t_us) >= SEEN_SHARE for thing in truth.objects)
 
 
 class Watched:
@@ -98,7 +107,7 @@ class Watched:
         return frames[-1] + 1 if frames and frames[-1] + 1 < len(self.moments) else None
 
     def changes(self) -> tuple[Change, ...]:
-        """Return what appeared and left, oldest first; within one frame what left comes first, then from left to right."""
+        """Return what appeared and left, oldest first; within one frame what left first, then from left to right."""
         found: list[Change] = []
         for thing in self.truth.objects:
             if (at := self.appeared(thing)) is not None:

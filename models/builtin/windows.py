@@ -6,7 +6,7 @@ from random import Random
 
 from core.ids import make_frame_ref
 from models.builtin.clips import CAMERA, Clip
-from models.builtin.watched import SEEN_SHARE, UsedMoment, Watched
+from models.builtin.watched import UsedMoment, Watched, seen_count
 from models.builtin.world import SECOND_US
 from models.prompt import FramePart, Part, TextPart
 
@@ -74,13 +74,9 @@ def _choose_last(random: Random, clip: Clip, earliest: int) -> int:
     Taken evenly, one frame in 27 was empty, and a model trained so had no word for that.
     """
     times = range(earliest, len(clip.times_us))
-    counts = [_seen_count(clip, clip.times_us[at] - clip.start_us) for at in times]
+    counts = [seen_count(clip.truth, clip.times_us[at] - clip.start_us) for at in times]
     weights = [_WANTED[count] / counts.count(count) for count in counts]
     return random.choices(times, weights)[0]
-
-
-def _seen_count(clip: Clip, t_us: int) -> int:
-    return sum(clip.truth.visible_share(thing, t_us) >= SEEN_SHARE for thing in clip.truth.objects)
 
 
 def label_of(clip: Clip, at: int, clock: LabelClock) -> str:

@@ -8,17 +8,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from bench.accuracy_questions import answer_again, fill
+from bench.accuracy_questions import answer_again, views_of
 from models.builtin.answering import Target
 from models.builtin.judging import right
-from models.builtin.questions import WORDS, AskedQuestion
+from models.builtin.questions import ABOUT_BOTH, WORDS, AskedQuestion, fill
 from models.builtin.truth import SceneTruth
 from models.builtin.watched import UsedMoment, Watched
 from models.builtin.wording import Asked, Tongue
 from tests.support.asking import Heard
 
 _SECOND_US = 1_000_000
-_ABOUT_BOTH = frozenset({Asked.WHERE, Asked.THERE, Asked.WAY, Asked.APPEARED, Asked.LEFT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,7 @@ class PlayedClip:
         """
         frames = [(frame["t_us"], frame["label"]) for frame in heard.started["frames"]]
         moments = [UsedMoment(self.clip_us(t_us), label) for t_us, label in frames]
-        if at_us is None:
-            return (Watched(self.truth, moments),) if moments else ()
-        until = [n for n, (t_us, _) in enumerate(frames) if t_us < at_us + _SECOND_US]
-        inside = [n for n in until if frames[n][0] >= at_us] or until[-1:]
-        return tuple(Watched(self.truth, moments[: n + 1]) for n in inside)
+        return views_of(self.truth, moments, [t_us for t_us, _ in frames], at_us)
 
     def question(self, random: Random, slot: Slot, *, now_us: int, when: str) -> AskedQuestion:
         """Return a slot's question with a thing in it that was to be seen lately; its answer is still open."""
@@ -98,4 +93,4 @@ def _target(random: Random, slot: Slot, watched: Watched) -> Target:
         return Target(shape=thing.shape)
     if "{colour}" in slot.form:
         return Target(colour=thing.colour)
-    return Target(thing.colour, thing.shape) if slot.kind in _ABOUT_BOTH else Target()
+    return Target(thing.colour, thing.shape) if slot.kind in ABOUT_BOTH else Target()
