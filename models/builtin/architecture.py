@@ -1,7 +1,7 @@
-"""The built-in model's architecture: a Qwen3-VL of four million weights. Imports torch where a model is made.
+"""The built-in model's architecture: a Qwen3-VL of 4.8 million weights. Imports torch where a model is made.
 
 vision: 4 layers of 128, patches of 16 px, 2 × 2 merged (a token sees 32 px), one DeepStack layer
-text:   6 layers of 192, 6 heads of 32, vocabulary of about 500, embedding and output tied
+text:   6 layers of 192, 6 heads of 32, vocabulary of about 1,070, embedding and output tied
 """
 
 from typing import Any

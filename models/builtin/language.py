@@ -18,7 +18,7 @@ from models.compute import look_at_hardware
 
 class LanguageBatch(NamedTuple):
     """Packed rows side by side, padded at the end: ``ids``, ``wanted``, ``asked`` (rows, n), ``positions`` (3, rows,
-    n), ``pictures`` and ``ends`` (of frames) bool (rows, n), ``stems`` (rows,), the last places before the questions, and who may see whom."""
+    n), ``pictures`` and ``ends`` (of frames) bool (rows, n), and who may see whom."""
 
     ids: Tensor
     wanted: Tensor
@@ -26,7 +26,6 @@ class LanguageBatch(NamedTuple):
     positions: Tensor
     pictures: Tensor
     ends: Tensor
-    stems: Tensor
     layout: Layout
 
 
@@ -66,7 +65,6 @@ def batch_of(rows: Sequence[PackedRow]) -> LanguageBatch:
         as_tensor(positions),
         as_tensor(pictures),
         as_tensor(ends),
-        torch.tensor([int((row.groups == 0).sum()) - 1 for row in rows]),
         layout_of([row.groups for row in rows]),
     )
 
@@ -104,7 +102,7 @@ def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> Reading:
         Middle(
             middle[CELL_LAYER][batch.pictures],
             middle[FRAME_LAYER][batch.ends],
-            middle[STEM_LAYER][torch.arange(len(batch.stems)), batch.stems],
+            middle[STEM_LAYER][torch.arange(len(batch.ids)), batch.layout.shares - 1],
         ),
     )
 

@@ -35,9 +35,9 @@ class Talks(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How rows are packed: the longest shared part, and conversations by length."""
+    """How rows are packed: how long each row's shared part is, int64 (rows,), and conversations by length."""
 
-    shared: int
+    shares: Tensor
     talks: tuple[Talks, ...]
 
 
@@ -58,18 +58,19 @@ def layout_of(groups: Sequence[Any]) -> Layout:
         if not bundles or span[0] > _WIDER * bundles[-1][0][0]:
             bundles.append([])
         bundles[-1].append(span)
-    longest = max(shares)
-    return Layout(longest, tuple(_talks(bundle, shares, longest) for bundle in bundles))
+    lengths = torch.tensor(shares)
+    return Layout(lengths, tuple(_talks(bundle, lengths) for bundle in bundles))
 
 
-def _talks(bundle: Sequence[tuple[int, int, int]], shares: Sequence[int], shared: int) -> Talks:
+def _talks(bundle: Sequence[tuple[int, int, int]], shares: Tensor) -> Talks:
+    shared = int(shares.max())
     size = torch.tensor([span[0] for span in bundle])
     row = torch.tensor([span[1] for span in bundle])
     start = torch.tensor([span[2] for span in bundle])
     steps = torch.arange(int(size.max()))
     real = steps[None, :] < size[:, None]
     at = start[:, None] + torch.where(real, steps[None, :], 0)
-    before = torch.arange(shared)[None, :] < torch.tensor(shares)[row][:, None]
+    before = torch.arange(shared)[None, :] < shares[row][:, None]
     own = steps[:, None] >= steps[None, :]
     wide = (len(bundle), len(steps))
     seeing = torch.cat([before[:, None, :].expand(*wide, shared), own[None].expand(*wide, len(steps))], dim=2)
@@ -97,7 +98,7 @@ def attend(
     **_unused: Any,
 ) -> tuple[Tensor, None]:
     """Return what every token takes from those it may see, (rows, tokens, heads, width), as the library wants it."""
-    shared = packed.shared
+    shared = int(packed.shares.max())
     query, key = query.to(value.dtype), key.to(value.dtype)
     mixed = attend_exactly(
         query[:, :, :shared], key[:, :, :shared], value[:, :, :shared], is_causal=True, scale=scaling

@@ -1,7 +1,8 @@
 """Packs many questions about the same frames into one row of tokens, so that the frames are computed once. Pure.
 
 What the questions share stands first; each conversation, mostly one question with its answer, follows as a group that
-sees the shared part and itself only, at the positions it would have alone. So every group computes exactly what serving computes.
+sees the shared part and itself only, at the positions it would have alone. So every group computes exactly what
+serving computes.
 """
 
 from collections.abc import Sequence
@@ -96,16 +97,9 @@ def _talk(
         turns += question.history
         prompt = Prompt(SYSTEM_TEXT, tuple(parts), question.text, tuple(turns))
         start = render(prompt, cells, text=text, tokens=tokens).tokens
-        row = render(prompt, cells, text=text, tokens=tokens, answer=question.answer)
         answers.append(slice(start, start + len(text.encode(question.answer)) + 1))
         turns.append(Turn(question.text, question.answer))
-    return _Talk(row, answers)
-
-
-def may_see(groups: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which token (row) may see which (column), shape (n, n)."""
-    earlier = np.tri(groups.shape[0], dtype=bool)
-    return np.asarray(earlier & ((groups[None, :] == 0) | (groups[None, :] == groups[:, None])))
+    return _Talk(render(prompt, cells, text=text, tokens=tokens, answer=question.answer), answers)
 
 
 def _shared(rows: Sequence[NDArray[np.int64]], most: int) -> int:

@@ -1,11 +1,29 @@
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional
 
 from models.builtin.packed_attention import attend, layout_of
-from models.builtin.packing import may_see
 
 pytestmark = pytest.mark.torch
+
+
+def may_see(groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which token (row) may see which (column), shape (n, n): the rule, as one masked square."""
+    earlier = np.tri(groups.shape[0], dtype=bool)
+    return np.asarray(earlier & ((groups[None, :] == 0) | (groups[None, :] == groups[:, None])))
+
+
+def test_a_token_sees_the_shared_part_and_earlier_tokens_of_its_own_group() -> None:
+    seeing = may_see(np.array([0, 0, 1, 1, 2]))
+    assert seeing.astype(int).tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 1, 1, 0],
+        [1, 1, 0, 0, 1],
+    ]
 
 
 def test_every_token_takes_what_a_masked_square_gives_it() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.ids import CameraId, make_frame_ref
-from models.builtin.packing import NOT_WANTED, PackedRow, may_see, pack
+from models.builtin.packing import NOT_WANTED, PackedRow, pack
 from models.builtin.questions import AskedQuestion, draw_pack
 from models.chat import SYSTEM_TEXT, Cells, ChatTokens, render
 from models.prompt import FramePart, Prompt, TextPart, Turn
@@ -60,17 +60,6 @@ def test_wanted_is_the_answer_with_its_end_token_and_nothing_else(
 def test_the_frames_are_in_the_shared_part(row: PackedRow) -> None:
     assert len(row.frames) == 3
     assert not row.groups[: row.frames[-1].end].any()
-
-
-def test_a_token_sees_the_shared_part_and_earlier_tokens_of_its_own_group() -> None:
-    seeing = may_see(np.array([0, 0, 1, 1, 2]))
-    assert seeing.astype(int).tolist() == [
-        [1, 0, 0, 0, 0],
-        [1, 1, 0, 0, 0],
-        [1, 1, 1, 0, 0],
-        [1, 1, 1, 1, 0],
-        [1, 1, 0, 0, 1],
-    ]
 
 
 def test_one_question_alone_is_packed_too(questions: list[AskedQuestion]) -> None:
