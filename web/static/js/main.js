@@ -41,13 +41,13 @@ const app = { store, api, actions, clock };
 defineElements();
 store.subscribe(mirrorLanguageAndTheme());
 store.subscribe(mirrorAddress());
-followAddress();
+followAddress(location.hash);
 for (const part of document.querySelectorAll(
   "ll-header, ll-banner, ll-cameras, ll-stage, ll-chat, ll-empty",
 )) {
   /** @type {import("./dom.js").Part} */ (part).start(app);
 }
-addEventListener("hashchange", followAddress);
+addEventListener("hashchange", (event) => followAddress(new URL(event.newURL).hash));
 addEventListener("online", () => live.connect());
 new TimelineKeeper(app).start();
 live.connect();
@@ -132,8 +132,14 @@ function mirrorAddress() {
   };
 }
 
-function followAddress() {
-  const match = /^#([a-z0-9][a-z0-9_-]{0,62})(?:\/(\d{1,17}))?$/.exec(location.hash);
+/**
+ * Show what an address names. Of a change it is the address changed to that counts: by the time the event comes,
+ * `mirrorAddress` may have written over the one in the bar.
+ *
+ * @param {string} hash
+ */
+function followAddress(hash) {
+  const match = /^#([a-z0-9][a-z0-9_-]{0,62})(?:\/(\d{1,17}))?$/.exec(hash);
   if (!match) return;
   if (match[2]) actions.pin({ camera: match[1], t_us: Number(match[2]) });
   else actions.focus(match[1]);
