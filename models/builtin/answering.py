@@ -78,8 +78,8 @@ class _Answer:
             return None
         moved = [
             self._say("moved", thing=self._name(thing), way=self._words.ways[way])
-            for thing, way in sorted(ways.items(), key=lambda pair: self._watched.last_spot(pair[0]).x)
-            if way is not None and way is not Way.NOWHERE
+            for thing in self._watched.movers()
+            if (way := ways[thing]) is not None
         ]
         if len(moved) > 2:
             return None

@@ -1,7 +1,7 @@
-"""The built-in model's architecture: a Qwen3-VL of 4.8 million weights. Imports torch where a model is made.
+"""The built-in model's architecture: a Qwen3-VL of 5.7 million weights. Imports torch where a model is made.
 
 vision: 4 layers of 128, patches of 16 px, 2 × 2 merged (a token sees 32 px), one DeepStack layer
-text:   6 layers of 192, 6 heads of 32, vocabulary of about 1,070, embedding and output tied
+text:   8 layers of 192, 6 heads of 32, vocabulary of about 1,070, embedding and output tied
 """
 
 from typing import Any
@@ -60,7 +60,7 @@ def model_config(vocabulary_size: int, special: dict[str, int]) -> dict[str, Any
             "vocab_size": vocabulary_size,
             "hidden_size": TEXT_WIDTH,
             "intermediate_size": 3 * TEXT_WIDTH,
-            "num_hidden_layers": 6,
+            "num_hidden_layers": 8,
             "num_attention_heads": 6,
             "num_key_value_heads": 6,
             "head_dim": 32,

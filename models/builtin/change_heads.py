@@ -16,6 +16,9 @@ from models.builtin.things import MOST_OBJECTS
 CELL_LAYER, FRAME_LAYER, STEM_LAYER = 3, 4, 5
 """After how many layers vision tokens, the ends of frames, and what stands right before the questions, are read."""
 
+SHOWN_LAYER = 7
+"""The layer whose attention is shown where the words of an answer are to be read from."""
+
 _EVENT_WEIGHTS = (0.1, 1.0, 2.0, 1.0, 2.0)
 _FRAME_LISTS = ("present", "came", "left")
 _FRAME_CLASSES = {**CLOCK_PARTS, "how_many": MOST_OBJECTS + 1, **dict.fromkeys(_FRAME_LISTS, THINGS)}

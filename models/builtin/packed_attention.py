@@ -87,7 +87,7 @@ def attend_exactly(query: Tensor, key: Tensor, value: Tensor, **how: Any) -> Ten
 
 
 def attend(
-    _module: Any,
+    module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -95,11 +95,18 @@ def attend(
     *,
     packed: Layout,
     scaling: float,
+    tapped: dict[int, tuple[Tensor, Tensor]] | None = None,
     **_unused: Any,
 ) -> tuple[Tensor, None]:
-    """Return what every token takes from those it may see, (rows, tokens, heads, width), as the library wants it."""
+    """Return what every token takes from those it may see, (rows, tokens, heads, width), as the library wants it.
+
+    Args:
+        tapped: Gets, under the number of a layer, that layer's queries and keys, (rows, heads, tokens, width).
+    """
     shared = int(packed.shares.max())
     query, key = query.to(value.dtype), key.to(value.dtype)
+    if tapped is not None:
+        tapped[module.layer_idx] = query, key
     mixed = attend_exactly(
         query[:, :, :shared], key[:, :, :shared], value[:, :, :shared], is_causal=True, scale=scaling
     ).to(value.dtype)

@@ -19,7 +19,7 @@ WORDS = {Tongue.EN: ENGLISH, Tongue.ZH: CHINESE}
 _TIMED = 0.5
 """So many packs ask for the time: copying a label is learnt late, and needs all the practice there is."""
 
-_ABSENT = 0.22
+_ABSENT = 0.26
 _FOLLOWS = 0.12
 _TRIES = 60
 ABOUT_BOTH = frozenset({Asked.WHERE, Asked.THERE, Asked.WAY, Asked.APPEARED, Asked.LEFT})
@@ -28,7 +28,12 @@ ABOUT_BOTH = frozenset({Asked.WHERE, Asked.THERE, Asked.WAY, Asked.APPEARED, Ask
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """One question with its true answer; ``history`` holds what "it" refers to."""
+    """One question with its true answer.
+
+    Attributes:
+        history: What "it" refers to.
+        last: The used frame that counts as the last one, from the end where negative.
+    """
 
     kind: Asked
     tongue: Tongue
@@ -36,6 +41,7 @@ class AskedQuestion:
     text: str
     answer: str
     history: tuple[Turn, ...] = ()
+    last: int = -1
 
 
 def draw_question(
@@ -43,7 +49,9 @@ def draw_question(
 ) -> AskedQuestion | None:
     """Return a question of a kind, or None where this scene gives none."""
     words = WORDS[tongue]
-    when, watched = _when(random, watched, kind, words)
+    when = ""
+    if any("{when}" in form for form in words.forms[kind]):
+        when, watched = _when(random, watched, kind, words)
     target = _draw_target(random, watched, kind)
     answer = true_answer(kind, target, watched, words, clear=clear)
     if answer is None:
@@ -53,7 +61,7 @@ def draw_question(
         slot = "{shapes}" if target.colour is None else "{colour}"
         forms = tuple(form for form in words.some_forms if slot in form)
     text = fill(random.choice(forms).replace("{when}", when), target, words)
-    return AskedQuestion(kind, tongue, target, _careless(random, text), answer)
+    return AskedQuestion(kind, tongue, target, _careless(random, text), answer, last=len(watched.moments) - 1)
 
 
 def draw_follow_up(

@@ -26,10 +26,12 @@ from models.builtin.language import (
     batch_of,
     quick_arithmetic,
     read,
+    source_losses,
 )
 from models.builtin.optimizing import Optimizers, share_of_rate
 from models.builtin.packing import PackedRow, pack
 from models.builtin.questions import AskedQuestion, draw_conversations, draw_pack
+from models.builtin.sources import Offsets, Sources, sources_of
 from models.builtin.stage_tower import CellHeads
 from models.builtin.tower import Seen, patches_of, see
 from models.builtin.windows import ClipWindow, draw_window
@@ -51,6 +53,10 @@ _SHARES = {
     "present": 0.2,
     "came": 0.4,
     "left": 0.4,
+    "source_thing": 0.3,
+    "source_minute": 0.1,
+    "source_second": 0.3,
+    "source_tenth": 0.2,
 }
 """How much each loss beside that of the answers counts."""
 
@@ -75,6 +81,7 @@ class Pieces:
     changes: ChangeHeads
     text: TextEncoder
     tokens: ChatTokens
+    offsets: Offsets
 
     @property
     def learning(self) -> dict[str, Any]:
@@ -83,11 +90,12 @@ class Pieces:
 
 
 class Packed(NamedTuple):
-    """One row of a step: its window, its questions, and their tokens."""
+    """One row of a step: its window, its questions, their tokens, and where those are read from."""
 
     window: ClipWindow
     questions: list[AskedQuestion]
     row: PackedRow
+    sources: Sources
 
 
 def draw_rows(
@@ -103,7 +111,8 @@ def draw_rows(
             talks = draw_conversations(random, questions)
             questions = [question for talk in talks for question in talk]
             row = pack(window.parts, talks, cells, text=pieces.text, tokens=pieces.tokens)
-            found.append(Packed(window, questions, row))
+            sources = sources_of(window.watched, window.clip.cells, questions, row, pieces.offsets)
+            found.append(Packed(window, questions, row, sources))
     return found
 
 
@@ -240,7 +249,9 @@ def _losses(pieces: Pieces, rows: Sequence[Packed]) -> tuple[dict[str, Tensor], 
     if dense:
         losses["dense"] = torch.stack(dense).mean()
     known = [change_labels(packed.window.watched, packed.window.clip.cells) for packed in rows]
-    return losses | pieces.changes.loss(reading.middle, known), batch, reading.scores
+    losses |= pieces.changes.loss(reading.middle, known)
+    losses |= source_losses(reading, [packed.row for packed in rows], [packed.sources for packed in rows])
+    return losses, batch, reading.scores
 
 
 def _frames_at(phases: Sequence[Phase], step: int) -> int:

@@ -70,7 +70,12 @@ def new_pieces(seed: int) -> Pieces:
     tokenizer = build_tokenizer()
     model = new_model(tokenizer.get_vocab_size(), special_ids(tokenizer))
     chat = ChatText(tokenizer, Tokenizer.from_str)
-    return Pieces(model, CellHeads(), ChangeHeads(), chat.encoder, chat.tokens)
+
+    def offsets(text: str) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = tokenizer.encode(text, add_special_tokens=False).offsets
+        return found
+
+    return Pieces(model, CellHeads(), ChangeHeads(), chat.encoder, chat.tokens, offsets)
 
 
 def language_stage(

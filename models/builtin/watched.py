@@ -120,9 +120,14 @@ class Watched:
         """Return how far to the right the thing was when it was first, or last, seen."""
         return self.spot(change.thing, change.at if change.came else change.at - 1).x
 
-    def last_spot(self, thing: SceneObject) -> Spot:
-        """Return where a thing was last seen."""
-        return self.spot(thing, self._frames_with(thing)[-1])
+    def last_seen(self, thing: SceneObject) -> int:
+        """Return the last used frame that shows a thing that was seen."""
+        return self._frames_with(thing)[-1]
+
+    def movers(self) -> tuple[SceneObject, ...]:
+        """Return what moved one way, from left to right as last seen."""
+        moved = [thing for thing in self.ever() if self.way(thing) not in (None, Way.NOWHERE)]
+        return tuple(sorted(moved, key=lambda thing: self.spot(thing, self.last_seen(thing)).x))
 
     def way(self, thing: SceneObject, *, until: int | None = None) -> Way | None:
         """Return which way it moved over the used frames before ``until``; None where people would not agree."""

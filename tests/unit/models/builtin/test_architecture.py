@@ -29,5 +29,5 @@ def test_no_camera_of_the_toy_world_takes_more_tokens_a_frame_than_promised() ->
 def test_a_tower_of_its_own_drops_into_the_whole_model_unchanged() -> None:
     model = new_model(500, SPECIAL)
     model.model.visual.load_state_dict(new_vision_tower().state_dict(), strict=True)
-    assert sum(weight.numel() for weight in model.parameters()) < 5_000_000
+    assert sum(weight.numel() for weight in model.parameters()) < 6_000_000
     assert model.lm_head.weight is model.model.language_model.embed_tokens.weight

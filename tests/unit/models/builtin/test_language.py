@@ -41,7 +41,7 @@ def test_each_packed_answer_scores_as_the_librarys_model_scores_it_alone() -> No
             Seen(tokens.pooled[:2], (tokens.deep[0][:2],)),
             Seen(tokens.pooled[2:], (tokens.deep[0][2:],)),
         ]
-        scores, wanted, middle = read(pieces.model, batch, rows)
+        scores, wanted, middle, _ = read(pieces.model, batch, rows)
         at = 0
         for question in questions:
             prompt = Prompt(SYSTEM_TEXT, parts, question.text, question.history)

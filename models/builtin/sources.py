@@ -1,0 +1,130 @@
+"""Where in its row each word of an answer is to be read from: the cell of a thing, or the end of the frame of a time. Pure.
+
+Told only by the right words, the language part knew the time of every frame and what was new in it, and for two
+thousand steps did not learn where to look; attention is therefore shown the place as well.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.builtin.cells import cell_of
+from models.builtin.packing import PackedRow
+from models.builtin.questions import AskedQuestion
+from models.builtin.truth import SceneObject
+from models.builtin.watched import LABEL, Watched
+from models.builtin.wording import Asked
+from models.chat import Cells
+
+SOURCE_KINDS = ("thing", "minute", "second", "tenth")
+"""What is looked for, one head of attention each."""
+
+Offsets = Callable[[str], Sequence[tuple[int, int]]]
+"""Gives where each token of a text begins and ends, in characters."""
+
+_THING, _MINUTE, _SECOND, _TENTH = range(len(SOURCE_KINDS))
+_BREAKS = {Asked.SEE: r"[,，.。]", Asked.MOVED: r"[.。]", Asked.HAPPENED: r"(?<=\])[.。]"}
+
+
+class Sources(NamedTuple):
+    """Token by token, int64 (n,): the place that has to say it, what is looked for, and the place it is read from."""
+
+    places: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    origins: NDArray[np.int64]
+
+
+class _Said(NamedTuple):
+    """What one piece of an answer is about: a thing's cell in a used frame, and the used frame of its time."""
+
+    frame: int
+    cell: int
+    time: int | None
+
+
+def sources_of(
+    watched: Watched, cells: Cells, questions: Sequence[AskedQuestion], row: PackedRow, offsets: Offsets
+) -> Sources:
+    """Return the sources of all answers of a row; words that are read from nowhere in particular are left out.
+
+    Args:
+        questions: Those of the row, in its order.
+    """
+    ends = [frame.end for frame in row.frames]
+    stem = int((row.groups == 0).sum()) - 1
+    found: list[tuple[int, int, int]] = []
+    for number, question in enumerate(questions, start=1):
+        places = np.flatnonzero(row.asked == number)
+        said = list(_said(question, watched, cells))
+        times = list(LABEL.finditer(question.answer))
+        breaks = [
+            match.start() for match in re.finditer(_BREAKS.get(question.kind, r"(?!)"), question.answer)
+        ]
+        for place, (start, _) in zip(places, offsets(question.answer), strict=False):
+            kind = _clock_part(times, start)
+            piece = sum(start >= at for at in breaks)
+            if question.kind is Asked.TIME:
+                if kind is not None:
+                    found.append((int(place), kind, stem))
+            elif piece < len(said) and start not in breaks:
+                about = said[piece]
+                if kind is None:
+                    found.append((int(place), _THING, row.frames[about.frame].start + about.cell))
+                elif about.time is not None:
+                    found.append((int(place), kind, ends[about.time]))
+    columns = np.array(found, np.int64).reshape(-1, 3)
+    return Sources(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _clock_part(times: Sequence[re.Match[str]], start: int) -> int | None:
+    """Return which part of a label the token that begins at ``start`` says; None outside labels, and for hours."""
+    for match in times:
+        if match.start(2) <= start < match.end(2):
+            return _MINUTE
+        if match.start(3) <= start < match.end(3):
+            return _SECOND
+        if match.end(3) <= start < match.end():
+            return _TENTH
+    return None
+
+
+def _said(question: AskedQuestion, watched: Watched, cells: Cells) -> Iterator[_Said]:
+    """Yield what the pieces of an answer are about, in their order."""
+    last = question.last % len(watched.moments)
+    match question.kind:
+        case Asked.SEE:
+            yield from (_seen(thing, last, watched, cells) for thing in watched.things(last))
+        case Asked.HAPPENED:
+            for change in watched.changes():
+                yield _changed(change.thing, change.came, change.at, watched, cells)
+        case Asked.MOVED:
+            for thing in watched.movers():
+                yield _seen(thing, watched.last_seen(thing), watched, cells)
+        case Asked.HOW_MANY | Asked.TIME:
+            return
+        case Asked.APPEARED | Asked.LEFT:
+            came = question.kind is Asked.APPEARED
+            for thing in filter(question.target.matches, watched.ever()):
+                at = watched.appeared(thing) if came else watched.left(thing)
+                if at is None:
+                    yield _seen(thing, 0 if came else last, watched, cells)
+                else:
+                    yield _changed(thing, came, at, watched, cells)
+        case Asked.WAY:
+            for thing in filter(question.target.matches, watched.ever()):
+                yield _seen(thing, watched.last_seen(thing), watched, cells)
+        case _:
+            for thing in filter(question.target.matches, watched.things(last)):
+                yield _seen(thing, last, watched, cells)
+
+
+def _seen(thing: SceneObject, at: int, watched: Watched, cells: Cells) -> _Said:
+    return _Said(at, cell_of(watched.spot(thing, at), cells), None)
+
+
+def _changed(thing: SceneObject, came: bool, at: int, watched: Watched, cells: Cells) -> _Said:
+    """Return where a change shows: at the thing, or in the first frame without it at the place where it was."""
+    return _Said(at, cell_of(watched.spot(thing, at if came else at - 1), cells), at)
