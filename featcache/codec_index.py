@@ -11,22 +11,29 @@ from featcache.codec import ForgedValue
 from featcache.window import FrameInfo, StoredFrame, Tier
 
 _LIMIT = 400
+_NO_GRID = "-"
+_SIDE_LIMIT = 4096
 
 
-def encode_entry(frame: StoredFrame) -> bytes:
-    """Return the index entry of a frame: ``size:seq:tokens:tenths:motion:reason:ref``."""
-    tokens = frame.features.tokens if frame.features else 0
+def encode_entry(frame: StoredFrame | FrameInfo) -> bytes:
+    """Return the index entry of a frame: ``size:seq:tokens:grid:tenths:motion:reason:ref``."""
+    if isinstance(frame, FrameInfo):
+        tokens, grid = frame.tokens, frame.grid
+    else:
+        tokens, grid = (frame.features.tokens, frame.features.grid) if frame.features else (0, None)
+    patches = "x".join(map(str, grid)) if grid else _NO_GRID
     return (
-        f"{frame.size_bytes}:{frame.seq}:{tokens}:{int(frame.tenths)}:{frame.motion!r}:{frame.reason}:{frame.ref}"
+        f"{frame.size_bytes}:{frame.seq}:{tokens}:{patches}:{int(frame.tenths)}:{frame.motion!r}:{frame.reason}"
+        f":{frame.ref}"
     ).encode()
 
 
-def decode_entry(entry: bytes, *, camera_id: CameraId) -> FrameInfo:
+def decode_entry(entry: bytes, *, camera_id: CameraId, tier: Tier = Tier.REDIS) -> FrameInfo:
     """Return what an index entry of this camera says. Raises ForgedValue("index")."""
     try:
         if len(entry) > _LIMIT:
             raise ValueError("too long")
-        size, seq, tokens, tenths, motion, reason, ref = entry.decode("ascii").split(":", 6)
+        size, seq, tokens, patches, tenths, motion, reason, ref = entry.decode("ascii").split(":", 7)
         parts = split_frame_ref(ref)
         counts = [_count(text) for text in (size, seq, tokens)]
         share = float(motion)
@@ -41,10 +48,23 @@ def decode_entry(entry: bytes, *, camera_id: CameraId) -> FrameInfo:
             tenths=tenths == "1",
             tokens=counts[2],
             size_bytes=counts[0],
-            tier=Tier.REDIS,
+            tier=tier,
+            grid=_grid(patches, tokens=counts[2]),
         )
     except (ValueError, InvalidFrameRef):
         raise ForgedValue("index") from None
+
+
+def _grid(text: str, *, tokens: int) -> tuple[int, int, int] | None:
+    """Return the grid, bounded: a decoder makes room for what it says before it has seen a frame."""
+    if (text == _NO_GRID) != (tokens == 0):
+        raise ValueError("tokens and grid go together")
+    if text == _NO_GRID:
+        return None
+    sides = [_count(side) for side in text.split("x")]
+    if len(sides) != 3 or not all(1 <= side <= _SIDE_LIMIT for side in sides):
+        raise ValueError("not a grid")
+    return sides[0], sides[1], sides[2]
 
 
 def _count(text: str) -> int:

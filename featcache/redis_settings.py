@@ -1,7 +1,7 @@
 """What an operator may decide about the published copy in Redis."""
 
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 _SCHEMES = ("redis", "rediss", "unix")
 
@@ -11,9 +11,9 @@ class RedisSettings:
     """Where Redis is, and how much of the window it holds.
 
     Attributes:
-        url: ``redis://host:port/db``, ``rediss://`` for TLS, or ``unix:///path``; name and password may stand in
+        url: Empty: no Redis. ``redis://host:port/db``, ``rediss://`` for TLS, or ``unix:///path``; name and password may stand in
             it. What follows a ``?`` is refused, so that nobody asks for text decoding by accident.
-        password: Used instead of one in the address.
+        password: Used instead of one in the address; as a secret file ``livelens_redis__password``.
         cluster: The address is a node of a Redis cluster.
         ca_file, certificate_file, key_file: For TLS: whom to trust (the system's otherwise), and who we are.
         protocol: The Redis protocol spoken, 2 or 3; said in so many words, never negotiated.
@@ -27,7 +27,7 @@ class RedisSettings:
         prefix: Begins every key.
     """
 
-    url: str = "redis://127.0.0.1:6379/0"
+    url: str = field(default="", repr=False)
     password: str | None = field(default=None, repr=False)
     cluster: bool = False
     ca_file: str | None = None
@@ -45,7 +45,7 @@ class RedisSettings:
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
-        if parts.scheme not in _SCHEMES:
+        if self.url and parts.scheme not in _SCHEMES:
             raise ValueError(f"url must begin with one of {', '.join(s + '://' for s in _SCHEMES)}")
         if parts.query or parts.fragment:
             raise ValueError("url must not carry options after a '?'")
@@ -66,3 +66,9 @@ class RedisSettings:
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    @property
+    def shown_url(self) -> str:
+        """Return the address without name and password, for people."""
+        parts = urlsplit(self.url)
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

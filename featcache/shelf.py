@@ -169,4 +169,5 @@ def _info(frame: StoredFrame) -> FrameInfo:
         tokens=frame.features.tokens if frame.features else 0,
         size_bytes=frame.size_bytes,
         tier=Tier.MEMORY,
+        grid=frame.features.grid if frame.features else None,
     )

@@ -1,6 +1,6 @@
 """The window: what every place that keeps frames and records must do, and the values it gives back.
 
-Implementations: ``featcache.pool`` (memory). One contract suite, ``tests/contract/test_window.py``, runs
+Implementations: ``featcache.pool`` (memory), ``featcache.redis`` (the published copy). One contract suite, ``tests/contract/test_window.py``, runs
 against each of them.
 """
 
@@ -54,7 +54,11 @@ class StoredFrame:
 
 @dataclass(frozen=True, slots=True)
 class FrameInfo:
-    """One frame in the index, without its data."""
+    """One frame in the index, without its data.
+
+    Attributes:
+        grid: (t, h, w) patches before merging, as ``Features.grid``; None where there are no features.
+    """
 
     ref: FrameRef
     t_us: int
@@ -65,6 +69,7 @@ class FrameInfo:
     tokens: int
     size_bytes: int
     tier: Tier
+    grid: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

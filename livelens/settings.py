@@ -17,12 +17,13 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
+    NestedSecretsSettingsSource,
     PydanticBaseSettingsSource,
-    SecretsSettingsSource,
     SettingsConfigDict,
 )
 
 import featcache
+from featcache.redis_settings import RedisSettings
 from ingest import IngestSettings
 from livelens.errors import WrongSetting
 from livelens.logs import LogFormat
@@ -64,6 +65,7 @@ class Settings(BaseSettings):
         ingest: Reading cameras.
         sampler: Choosing frames.
         window: Keeping frames.
+        redis: The published copy of the window, for other processes to read; without an address there is none.
         engine: The model in this process.
         remote: The model at ``model_url``.
         ask: Answering questions.
@@ -91,6 +93,7 @@ class Settings(BaseSettings):
     ingest: IngestSettings = IngestSettings()
     sampler: SamplerSettings = SamplerSettings()
     window: featcache.Settings = featcache.Settings()
+    redis: RedisSettings = RedisSettings()
     engine: EngineSettings = EngineSettings()
     remote: RemoteLimits = RemoteLimits()
     ask: AskSettings = AskSettings()
@@ -121,7 +124,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         sources = [init_settings, env_settings]
         if cls._secrets_dir is not None:
-            sources.append(SecretsSettingsSource(settings_cls, secrets_dir=cls._secrets_dir))
+            sources.append(NestedSecretsSettingsSource(settings_cls, secrets_dir=cls._secrets_dir))
         sources.append(InitSettingsSource(settings_cls, init_kwargs=dict(cls._file_values)))
         return tuple(sources)
 
@@ -186,7 +189,8 @@ def _one_line(error: ValidationError) -> str:
     key = ".".join(path)
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{key}: there is no such setting{_meant(key, _all_keys())}"
-    shown = "(hidden)" if "key" in path[-1] else repr(first["input"])
+    secret = "key" in path[-1] or path[0] == "redis"  # an address of Redis may hold a password
+    shown = "(hidden)" if secret else repr(first["input"])
     allowed = first["msg"].removeprefix("Value error, ")
     return f"{key} = {shown}: {allowed[:1].lower()}{allowed[1:]}"
 

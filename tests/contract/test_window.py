@@ -81,7 +81,9 @@ async def test_the_index_says_what_is_known_of_a_frame(window: Window) -> None:
     (info,) = await window.index(GATE, EVER)
     assert (info.ref, info.t_us, info.seq, info.motion) == (frame.ref, 10, 7, 0.25)
     assert (info.reason, info.tenths, info.tokens) == (frame.reason, frame.tenths, 4)
-    assert info.size_bytes == frame.size_bytes
+    assert (info.size_bytes, info.grid) == (frame.size_bytes, (1, 4, 4))
+    await window.put(stored(20), incarnation=FIRST_LIFE)
+    assert (await window.newest(GATE, before_us=30, count=1))[0].grid is None
 
 
 async def test_newest_gives_the_last_frames_before_a_time_oldest_first(window: Window) -> None:

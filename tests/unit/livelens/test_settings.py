@@ -79,6 +79,26 @@ def test_a_wrong_key_does_not_print_the_secret(monkeypatch: pytest.MonkeyPatch) 
     assert "12345" not in str(caught.value)
 
 
+def test_redis_is_off_until_it_is_named_and_its_secrets_are_never_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert load_settings(None, {}).redis.url == ""
+    Path("livelens.toml").write_text('[redis]\nurl = "redis://me:hush@cache:6379/0"\n')
+    (tmp_path / "livelens_redis__password").write_text("open sesame\n")
+    monkeypatch.setenv("LIVELENS_SECRETS_DIR", str(tmp_path))
+    settings = load_settings(None, {})
+    assert settings.redis.password == "open sesame"
+    assert settings.redis.shown_url == "redis://cache:6379/0"
+    assert "hush" not in repr(settings)
+    assert "sesame" not in repr(settings)
+    for wrong in ('url = "rdis://me:hush@cache"', 'url = "redis://me:hush@cache/0"\nprotocol = 9'):
+        Path("livelens.toml").write_text(f"[redis]\n{wrong}\n")
+        with pytest.raises(WrongSetting) as caught:
+            load_settings(None, {})
+        assert "redis" in str(caught.value)
+        assert "hush" not in str(caught.value)
+
+
 def test_a_named_file_that_is_missing_stops_the_start() -> None:
     with pytest.raises(WrongSetting, match=r"'gone\.toml' does not exist"):
         load_settings(Path("gone.toml"), {})
