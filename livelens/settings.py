@@ -120,11 +120,11 @@ class Settings(BaseSettings):
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  the signature is pydantic's
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         sources = [init_settings, env_settings]
         if cls._secrets_dir is not None:
-            sources.append(NestedSecretsSettingsSource(settings_cls, secrets_dir=cls._secrets_dir))
+            sources.append(NestedSecretsSettingsSource(file_secret_settings, secrets_dir=cls._secrets_dir))
         sources.append(InitSettingsSource(settings_cls, init_kwargs=dict(cls._file_values)))
         return tuple(sources)
 
