@@ -24,7 +24,7 @@ from models.errors import (
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings, RemoteLimits
 from models.opening import BUILTIN, BuiltinModel, LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
-from models.prompt import FramePart, Part, Prompt, TextPart, Turn
+from models.prompt import Dialogue, FramePart, Message, Part, PicturePart, Prompt, Role, TextPart, Turn
 from models.schedule import Limits
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "DecoderRefused",
     "DecoderUnavailable",
     "Delta",
+    "Dialogue",
     "Engine",
     "EngineSettings",
     "EngineStatistics",
@@ -43,6 +44,7 @@ __all__ = [
     "FramePart",
     "Limits",
     "LocalModel",
+    "Message",
     "ModelChoice",
     "ModelNotLoadable",
     "ModelProfile",
@@ -51,11 +53,13 @@ __all__ = [
     "OpenAIDecoder",
     "OpenAISettings",
     "Part",
+    "PicturePart",
     "Prompt",
     "PromptTooLarge",
     "Reads",
     "RemoteLimits",
     "RemoteModel",
+    "Role",
     "SamplingParams",
     "TextPart",
     "Turn",

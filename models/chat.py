@@ -9,9 +9,11 @@ newest each behind its label, history, question last.
 
 Text from people, labels included, is tokenised by a ``TextEncoder`` that knows no special tokens, so whatever
 anybody writes stays text.
+
+A dialogue is rendered message by message, each picture where it stands among the words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -19,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ids import FrameRef
-from models.prompt import FramePart, Prompt, TextPart
+from models.prompt import Dialogue, FramePart, PicturePart, Prompt, Role, TextPart
 
 SYSTEM_TEXT = (
     "You watch a camera. You are shown some of its pictures, oldest first, each right after the time it was taken, "
@@ -102,7 +104,7 @@ class Rendered:
 
 
 def render(
-    prompt: Prompt,
+    prompt: Prompt | Dialogue,
     cells: Sequence[Cells],
     *,
     text: TextEncoder,
@@ -116,13 +118,26 @@ def render(
         answer: For training: the wanted answer with its end token, after the prompt.
     """
     row = _Row(text, tokens)
-    row.turn("system", prompt.system)
-    row.open_turn("user")
-    sizes = iter(cells)
+    match prompt:
+        case Prompt():
+            _render_question(row, prompt, iter(cells))
+        case Dialogue():
+            _render_dialogue(row, prompt, iter(cells))
+    row.open_turn(Role.ASSISTANT)
+    if answer is not None:
+        row.text(answer)
+        row.close_turn()
+    return row.finish()
+
+
+def _render_question(row: "_Row", prompt: Prompt, sizes: Iterator[Cells]) -> None:
+    row.turn(Role.SYSTEM, prompt.system)
+    row.open_turn(Role.USER)
     for part in prompt.parts:
         match part:
             case FramePart():
-                row.frame(part, next(sizes))
+                row.text(part.label)
+                row.picture(part.ref, next(sizes))
             case TextPart():
                 row.text(f"\n{part.text}\n")
     if prompt.parts:
@@ -130,15 +145,22 @@ def render(
     for turn in prompt.history:
         row.text(turn.question)
         row.close_turn()
-        row.turn("assistant", turn.answer)
-        row.open_turn("user")
+        row.turn(Role.ASSISTANT, turn.answer)
+        row.open_turn(Role.USER)
     row.text(prompt.question)
     row.close_turn()
-    row.open_turn("assistant")
-    if answer is not None:
-        row.text(answer)
+
+
+def _render_dialogue(row: "_Row", dialogue: Dialogue, sizes: Iterator[Cells]) -> None:
+    for message in dialogue.messages:
+        row.open_turn(message.role)
+        for part in message.parts:
+            match part:
+                case PicturePart():
+                    row.picture(part.ref, next(sizes))
+                case TextPart():
+                    row.text(part.text)
         row.close_turn()
-    return row.finish()
 
 
 def count_text_tokens(texts: Iterable[str], *, text: TextEncoder) -> int:
@@ -167,13 +189,13 @@ class _Row:
         self._position = 0
         self._frames: list[PlacedFrame] = []
 
-    def open_turn(self, role: str) -> None:
+    def open_turn(self, role: Role) -> None:
         self._add([self._tokens.im_start, *self._encode(f"{role}\n")])
 
     def close_turn(self) -> None:
         self._add([self._tokens.im_end, *self._encode("\n")])
 
-    def turn(self, role: str, text: str) -> None:
+    def turn(self, role: Role, text: str) -> None:
         self.open_turn(role)
         self.text(text)
         self.close_turn()
@@ -181,9 +203,9 @@ class _Row:
     def text(self, text: str) -> None:
         self._add(self._encode(text))
 
-    def frame(self, part: FramePart, cells: Cells) -> None:
-        self._add([*self._encode(part.label), self._tokens.vision_start])
-        placed = PlacedFrame(part.ref, cells, len(self._ids))
+    def picture(self, ref: FrameRef, cells: Cells) -> None:
+        self._add([self._tokens.vision_start])
+        placed = PlacedFrame(ref, cells, len(self._ids))
         self._frames.append(placed)
         self._ids.extend([self._tokens.image_pad] * placed.tokens)
         self._positions.append(image_positions(self._position, cells))

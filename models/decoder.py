@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from core.ids import FrameRef, RequestId
-from models.prompt import Prompt
+from models.prompt import Dialogue, Prompt
 
 
 class Reads(StrEnum):
@@ -52,12 +52,15 @@ class ModelProfile:
 class SamplingParams:
     """How tokens are chosen; temperature 0 is greedy.
 
-    ``seed`` makes a choice by chance repeatable; None takes one from the request's id.
+    ``seed`` makes a choice by chance repeatable; None takes one from the request's id. Chance is among the likeliest
+    tokens that together have a share of ``top_p``. The first text of ``stop`` ends the answer and is not part of it.
     """
 
     max_tokens: int = 256
     temperature: float = 0.0
     seed: int | None = None
+    top_p: float = 1.0
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,12 @@ class Decoder(Protocol):
     def profile(self) -> ModelProfile: ...
 
     def generate(
-        self, prompt: Prompt, *, request_id: RequestId, sampling: SamplingParams, priority: int = 0
+        self,
+        prompt: Prompt | Dialogue,
+        *,
+        request_id: RequestId,
+        sampling: SamplingParams,
+        priority: int = 0,
     ) -> AsyncIterator[Delta]:
         """Stream the answer; closing the iterator early aborts the request. Use ``contextlib.aclosing``.
 

@@ -27,7 +27,7 @@ from models.errors import DecoderBusy, DecoderUnavailable
 from models.health import Health
 from models.intake import Intake, take_in
 from models.pictures import prepare
-from models.prompt import Prompt
+from models.prompt import Dialogue, Prompt
 from models.schedule import Limits
 from models.text import ChatText
 
@@ -192,7 +192,12 @@ class Engine:
                 self._loop_half.cancel(look)
 
     async def generate(
-        self, prompt: Prompt, *, request_id: RequestId, sampling: SamplingParams, priority: int = 0
+        self,
+        prompt: Prompt | Dialogue,
+        *,
+        request_id: RequestId,
+        sampling: SamplingParams,
+        priority: int = 0,
     ) -> AsyncIterator[Delta]:
         """Stream the answer to a prompt. Frames with unusable features are left out, counted, and named in the usage.
 
@@ -216,7 +221,7 @@ class Engine:
             self._questions -= 1
 
     async def _answer(
-        self, prompt: Prompt, request_id: RequestId, sampling: SamplingParams, priority: int
+        self, prompt: Prompt | Dialogue, request_id: RequestId, sampling: SamplingParams, priority: int
     ) -> AsyncGenerator[Delta]:
         loop = asyncio.get_running_loop()
         intake = await loop.run_in_executor(self._executor, self._take_in, prompt, sampling.max_tokens)
@@ -241,7 +246,7 @@ class Engine:
         if self._thread is None:
             raise DecoderUnavailable("the engine is not running")
 
-    def _take_in(self, prompt: Prompt, answer_tokens: int) -> Intake:
+    def _take_in(self, prompt: Prompt | Dialogue, answer_tokens: int) -> Intake:
         text = self._text
         return take_in(
             prompt, self._checkpoint, text=text.encoder, tokens=text.tokens, answer_tokens=answer_tokens

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.frames import Features
@@ -11,6 +11,7 @@ from core.ids import RequestId
 from models.decoder import Delta, Finish, SamplingParams, Usage
 from models.intake import Intake
 from models.pictures import Prepared
+from models.stop import StopTexts
 from models.text import TextStream
 
 logger = logging.getLogger(__name__)
@@ -94,15 +95,21 @@ class Ask:
     cached_tokens: int = 0
     computed: int = 0
     said: int = 0
+    stops: StopTexts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.stops = StopTexts(self.sampling.stop)
 
     def push(self, token: int, *, ends: frozenset[int]) -> Finish | None:
         """Hand over the text of one more token; return why the answer is over, or None."""
         if token in ends:
-            return self._finish("", Finish.STOP)
+            return self._finish(self.stops.rest(), Finish.STOP)
         self.said += 1
-        text = self.text.push(token)
+        text = self.stops.push(self.text.push(token))
+        if self.stops.hit:
+            return self._finish(text, Finish.STOP)
         if self.said >= self.sampling.max_tokens:
-            return self._finish(text, Finish.LENGTH)
+            return self._finish(text + self.stops.rest(), Finish.LENGTH)
         if text:
             self.stream.push_threadsafe(Delta(text))
         return None

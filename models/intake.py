@@ -1,4 +1,7 @@
-"""What of a prompt may reach the model: frames with unusable features are left out, by name. Pure."""
+"""What of a prompt may reach the model: frames with unusable features are left out, by name. Pure.
+
+Of a dialogue nothing is left out: who sent a picture asks about that picture.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +10,7 @@ from core.ids import FrameRef
 from models.chat import Cells, ChatTokens, Rendered, TextEncoder, render
 from models.checkpoint import Checkpoint
 from models.errors import NoUsableFrames, PromptTooLarge
-from models.prompt import FramePart, Part, Prompt
+from models.prompt import Dialogue, FramePart, Part, Prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +45,38 @@ def check_features(features: Features | None, checkpoint: Checkpoint) -> Feature
 
 
 def take_in(
-    prompt: Prompt, checkpoint: Checkpoint, *, text: TextEncoder, tokens: ChatTokens, answer_tokens: int
+    prompt: Prompt | Dialogue,
+    checkpoint: Checkpoint,
+    *,
+    text: TextEncoder,
+    tokens: ChatTokens,
+    answer_tokens: int,
 ) -> Intake:
     """Return a prompt as tokens and features, without the frames that cannot be read.
 
     Args:
         answer_tokens: Room that the answer needs in the context.
     Raises:
-        NoUsableFrames: there were frames, and all were refused: answering would be guessing.
+        NoUsableFrames: there were frames, and all were refused: answering would be guessing; or a dialogue's picture was.
         PromptTooLarge: prompt and answer do not fit the context.
     """
+    usable: list[Features]
+    refused: tuple[FrameRef, ...] = ()
+    match prompt:
+        case Prompt():
+            prompt, usable, refused = _readable(prompt, checkpoint)
+        case Dialogue():
+            usable = _all_features(prompt, checkpoint)
+    merge = checkpoint.pictures.merge
+    cells = [Cells(features.grid[1] // merge, features.grid[2] // merge) for features in usable]
+    rendered = render(prompt, cells, text=text, tokens=tokens)
+    if rendered.tokens + answer_tokens > checkpoint.context_tokens:
+        raise PromptTooLarge(rendered.tokens + answer_tokens, checkpoint.context_tokens)
+    return Intake(rendered, tuple(usable), refused)
+
+
+def _readable(prompt: Prompt, checkpoint: Checkpoint) -> tuple[Prompt, list[Features], tuple[FrameRef, ...]]:
+    """Return a prompt without the frames that cannot be read, the features of the others, and what was left out."""
     parts: list[Part] = []
     usable: list[Features] = []
     refused: list[FrameRef] = []
@@ -67,9 +92,12 @@ def take_in(
         parts.append(part)
     if refused and not usable:
         raise NoUsableFrames(len(refused), why)
-    merge = checkpoint.pictures.merge
-    cells = [Cells(features.grid[1] // merge, features.grid[2] // merge) for features in usable]
-    rendered = render(replace(prompt, parts=tuple(parts)), cells, text=text, tokens=tokens)
-    if rendered.tokens + answer_tokens > checkpoint.context_tokens:
-        raise PromptTooLarge(rendered.tokens + answer_tokens, checkpoint.context_tokens)
-    return Intake(rendered, tuple(usable), tuple(refused))
+    return replace(prompt, parts=tuple(parts)), usable, tuple(refused)
+
+
+def _all_features(dialogue: Dialogue, checkpoint: Checkpoint) -> list[Features]:
+    pictures = dialogue.frames
+    try:
+        return [check_features(picture.features, checkpoint) for picture in pictures]
+    except BadFeatures as error:
+        raise NoUsableFrames(len(pictures), str(error)) from None

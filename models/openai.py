@@ -39,7 +39,7 @@ from models.openai_wire import (
     request_body,
     whole_answer,
 )
-from models.prompt import Prompt
+from models.prompt import Dialogue, Prompt
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class OpenAIDecoder:
 
     async def generate(
         self,
-        prompt: Prompt,
+        prompt: Prompt | Dialogue,
         *,
         request_id: RequestId,  # noqa: ARG002 - the protocol's; a connection is its own handle here
         sampling: SamplingParams,
@@ -123,10 +123,10 @@ class OpenAIDecoder:
             DecoderUnavailable: cannot be reached, overloaded, silent, or broke off; retryable.
             DecoderRefused: the server refused the question.
             PromptTooLarge: the server says so, with figures.
-            NoUsableFrames: the prompt has frames, and none has a picture.
+            NoUsableFrames: the prompt has frames, and none has a picture; or one of a dialogue has none.
         """
         frames, refused = readable_frames(prompt)
-        if refused and not frames:
+        if refused and (not frames or isinstance(prompt, Dialogue)):
             raise NoUsableFrames(len(refused), "they were stored without pictures")
         finish: Finish | None = None
         usage: Usage | None = None
@@ -144,7 +144,7 @@ class OpenAIDecoder:
         self._health.succeeded()
         yield Delta("", finish or Finish.STOP, usage)
 
-    async def _events(self, prompt: Prompt, sampling: SamplingParams) -> AsyncGenerator[Said]:
+    async def _events(self, prompt: Prompt | Dialogue, sampling: SamplingParams) -> AsyncGenerator[Said]:
         """Yield what the server says, from the first attempt that comes to its first word."""
         attempt, begun = 1, False
         while True:
@@ -169,7 +169,7 @@ class OpenAIDecoder:
             return int(self._limits.retry_pause_us * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5))
         return asked_us if asked_us <= self._limits.idle_timeout_us // 6 else None
 
-    async def _attempt(self, prompt: Prompt, sampling: SamplingParams) -> AsyncGenerator[Said]:
+    async def _attempt(self, prompt: Prompt | Dialogue, sampling: SamplingParams) -> AsyncGenerator[Said]:
         """Ask once; yield what the server says. Raises _Again, and errors that another attempt would meet as well."""
         async with AsyncExitStack() as closing:
             response = await self._connect(prompt, sampling, closing)
@@ -213,7 +213,7 @@ class OpenAIDecoder:
             raise _Again(DecoderUnavailable("the answer broke off")) from None
 
     async def _connect(
-        self, prompt: Prompt, sampling: SamplingParams, closing: AsyncExitStack
+        self, prompt: Prompt | Dialogue, sampling: SamplingParams, closing: AsyncExitStack
     ) -> httpx2.Response:
         """Return the head of an answer. Raises _Again, DecoderUnavailable, DecoderRefused, PromptTooLarge."""
         while True:

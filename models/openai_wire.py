@@ -15,7 +15,7 @@ from typing import Any
 from core.ids import FrameRef
 from models.decoder import Finish, SamplingParams, Usage
 from models.errors import DecoderRefused, DecoderUnavailable, PromptTooLarge
-from models.prompt import FramePart, Prompt, TextPart
+from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart
 
 Json = dict[str, Any]
 Failure = DecoderRefused | DecoderUnavailable | PromptTooLarge
@@ -69,21 +69,44 @@ Said = Text | Ended | Counted | Closed
 Event = Said | Failed
 
 
-def readable_frames(prompt: Prompt) -> tuple[tuple[FramePart, ...], tuple[FrameRef, ...]]:
+def readable_frames(
+    prompt: Prompt | Dialogue,
+) -> tuple[tuple[FramePart | PicturePart, ...], tuple[FrameRef, ...]]:
     """Return the frames that have a picture, and the refs of those that have none."""
     frames = prompt.frames
     return tuple(f for f in frames if f.jpeg), tuple(f.ref for f in frames if not f.jpeg)
 
 
-def request_body(prompt: Prompt, *, model: str, sampling: SamplingParams, dialect: Dialect) -> Json:
-    """Return the body of a streamed chat request: system, frames each behind its label, history, question last."""
+def request_body(
+    prompt: Prompt | Dialogue, *, model: str, sampling: SamplingParams, dialect: Dialect
+) -> Json:
+    """Return the body of a streamed chat request. Frames and pictures without a JPEG are left out."""
+    match prompt:
+        case Prompt():
+            messages = _messages_of_question(prompt)
+        case Dialogue():
+            messages = [_message(message) for message in prompt.messages]
+    limit = "max_completion_tokens" if dialect.max_completion_tokens else "max_tokens"
+    body: Json = {"model": model, "messages": messages, "stream": True, limit: sampling.max_tokens}
+    body["temperature"] = sampling.temperature
+    if sampling.top_p < 1:
+        body["top_p"] = sampling.top_p
+    if sampling.seed is not None:
+        body["seed"] = sampling.seed
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+    if dialect.stream_options:
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def _messages_of_question(prompt: Prompt) -> list[Json]:
+    """Return system, frames each behind its label, history, question last."""
     first: list[Json] = []
     for part in prompt.parts:
         match part:
             case FramePart(label=label, jpeg=jpeg) if jpeg:
-                url = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
-                first.append({"type": "text", "text": label})
-                first.append({"type": "image_url", "image_url": {"url": url}})
+                first += [{"type": "text", "text": label}, _picture(jpeg)]
             case TextPart(text=text):
                 first.append({"type": "text", "text": text})
             case _:
@@ -94,14 +117,28 @@ def request_body(prompt: Prompt, *, model: str, sampling: SamplingParams, dialec
         messages.append({"role": "assistant", "content": turn.answer})
         first = []
     messages.append({"role": "user", "content": [*first, {"type": "text", "text": prompt.question}]})
-    limit = "max_completion_tokens" if dialect.max_completion_tokens else "max_tokens"
-    body: Json = {"model": model, "messages": messages, "stream": True, limit: sampling.max_tokens}
-    body["temperature"] = sampling.temperature
-    if sampling.seed is not None:
-        body["seed"] = sampling.seed
-    if dialect.stream_options:
-        body["stream_options"] = {"include_usage": True}
-    return body
+    return messages
+
+
+def _message(message: Message) -> Json:
+    """Return one message; only the user's may be a list of parts everywhere, so the others' are one text."""
+    if message.role is not Role.USER or all(isinstance(part, TextPart) for part in message.parts):
+        return {"role": str(message.role), "content": message.text}
+    content: list[Json] = []
+    for part in message.parts:
+        match part:
+            case TextPart(text=text):
+                content.append({"type": "text", "text": text})
+            case PicturePart(jpeg=jpeg) if jpeg:
+                content.append(_picture(jpeg))
+            case _:
+                pass
+    return {"role": str(message.role), "content": content}
+
+
+def _picture(jpeg: bytes) -> Json:
+    url = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def adapt(dialect: Dialect, status: int, message: str) -> Dialect | None:

@@ -11,10 +11,10 @@ import pytest
 from core.clock import ServiceClock
 from core.ids import CameraId, RequestId, make_frame_ref
 from models.decoder import Decoder, Delta, Finish, Reads, SamplingParams
-from models.errors import DecoderUnavailable
+from models.errors import DecoderUnavailable, NoUsableFrames
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings, RemoteLimits
-from models.prompt import FramePart, Prompt, TextPart, Turn
+from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart, Turn
 from tests.support.scripted_decoder import Asked, Script, ScriptedDecoder
 from tests.support.scripted_openai import Reply, ScriptedOpenAI, SeenRequest
 from tests.support.tiny_model import NoisePicture, eventually, tiny_engine, tiny_model_folder
@@ -63,7 +63,13 @@ async def scripted(folder: Path) -> AsyncIterator[Bench]:
     decoder = ScriptedDecoder(script)
 
     def seen() -> str:
-        prompt = decoder.prompts[-1]
+        prompt = decoder.asked[-1].prompt
+        if isinstance(prompt, Dialogue):
+            pieces = [part for message in prompt.messages for part in message.parts]
+            return "\n".join(
+                part.text if isinstance(part, TextPart) else f"<{int(part.ref.split('/')[1]) // 1_000_000}>"
+                for part in pieces
+            )
         parts = [
             f"{p.label}<{int(p.label[-3:-1])}>" if isinstance(p, FramePart) else p.text for p in prompt.parts
         ]
@@ -154,11 +160,16 @@ def prompt_of(
 
 
 async def answer(
-    decoder: Decoder, prompt: Prompt, *, max_tokens: int = 40, request_id: str = "req_1", priority: int = 0
+    decoder: Decoder,
+    prompt: Prompt | Dialogue,
+    *,
+    max_tokens: int = 40,
+    stop: tuple[str, ...] = (),
+    request_id: str = "req_1",
+    priority: int = 0,
 ) -> list[Delta]:
-    stream = decoder.generate(
-        prompt, request_id=RequestId(request_id), sampling=SamplingParams(max_tokens), priority=priority
-    )
+    sampling = SamplingParams(max_tokens, stop=stop)
+    stream = decoder.generate(prompt, request_id=RequestId(request_id), sampling=sampling, priority=priority)
     async with aclosing(stream) as deltas:  # type: ignore[type-var]  # decoders are async generators
         return [delta async for delta in deltas]
 
@@ -194,6 +205,16 @@ async def test_an_answer_longer_than_max_tokens_stops_there_and_says_so(bench: B
     assert last.usage.completion_tokens == 3
 
 
+async def test_a_stop_text_ends_the_answer_and_is_not_part_of_it(bench: Bench) -> None:
+    whole = text_of(await answer(bench.decoder, prompt_of(bench, 1), max_tokens=9))
+    stop = whole[len(whole) // 2 :][:2]
+    deltas = await answer(bench.decoder, prompt_of(bench, 1), max_tokens=9, stop=(stop, "never said"))
+
+    assert text_of(deltas) == whole.partition(stop)[0]
+    assert deltas[-1].finish is Finish.STOP
+    assert deltas[-1].usage is not None
+
+
 async def test_text_comes_in_whole_characters(bench: Bench) -> None:
     deltas = await answer(bench.decoder, prompt_of(bench, 1))
 
@@ -217,6 +238,40 @@ async def test_the_prompt_reads_system_frames_behind_labels_history_and_question
         found = seen.find(piece, at)
         assert found >= 0, f"{piece} is missing or out of order in {seen!r}"
         at = found + len(piece)
+
+
+def picture_of(bench: Bench, n: int) -> PicturePart:
+    frame = bench.frame(n)
+    return PicturePart(frame.ref, features=frame.features, jpeg=frame.jpeg)
+
+
+async def test_a_dialogue_is_read_as_it_was_written(bench: Bench) -> None:
+    dialogue = Dialogue(
+        (
+            Message(Role.SYSTEM, (TextPart("Be brief."),)),
+            Message(Role.USER, (TextPart("Look at"), picture_of(bench, 1), TextPart("and say."))),
+            Message(Role.ASSISTANT, (TextPart("A cat."),)),
+            Message(Role.USER, (picture_of(bench, 2), TextPart("And here?"))),
+        )
+    )
+    last = (await answer(bench.decoder, dialogue, max_tokens=2))[-1]
+
+    assert last.usage is not None
+    wanted = ["Be brief.", "Look at", "<1>", "and say.", "A cat.", "<2>", "And here?"]
+    seen, at = bench.seen(), 0
+    for piece in wanted:
+        found = seen.find(piece, at)
+        assert found >= 0, f"{piece} is missing or out of order in {seen!r}"
+        at = found + len(piece)
+
+
+async def test_a_dialogue_whose_picture_cannot_be_read_is_not_answered_without_it(bench: Bench) -> None:
+    if isinstance(bench.decoder, ScriptedDecoder):
+        pytest.skip("the scripted decoder reads nothing")
+    bare = PicturePart(ref_of(9))
+    dialogue = Dialogue((Message(Role.USER, (picture_of(bench, 1), bare, TextPart("Say."))),))
+    with pytest.raises(NoUsableFrames):
+        await answer(bench.decoder, dialogue, max_tokens=2)
 
 
 async def test_more_frames_take_more_prompt_tokens(bench: Bench) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from core.ids import RequestId
 from models.decoder import Delta, Finish, ModelProfile, Reads, SamplingParams, Usage
-from models.prompt import Prompt
+from models.prompt import Dialogue, Prompt
+from models.stop import StopTexts
 
 SCRIPTED_PROFILE = ModelProfile(name="scripted", reads=Reads.JPEG, frame_tokens=32, window_tokens=2_048)
 
@@ -49,7 +50,7 @@ class Script:
 class Asked:
     """One call of ``generate``, as it came in."""
 
-    prompt: Prompt
+    prompt: Prompt | Dialogue
     request_id: RequestId
     sampling: SamplingParams
     priority: int
@@ -90,8 +91,13 @@ class ScriptedDecoder:
 
     @property
     def prompts(self) -> list[Prompt]:
-        """Return the prompts asked so far, in order."""
-        return [asked.prompt for asked in self.asked]
+        """Return the prompts asked so far, in order; dialogues are in ``dialogues``."""
+        return [asked.prompt for asked in self.asked if isinstance(asked.prompt, Prompt)]
+
+    @property
+    def dialogues(self) -> list[Dialogue]:
+        """Return the dialogues asked so far, in order."""
+        return [asked.prompt for asked in self.asked if isinstance(asked.prompt, Dialogue)]
 
     @property
     def finished(self) -> list[RequestId]:
@@ -117,7 +123,12 @@ class ScriptedDecoder:
         self._released.set()
 
     async def generate(
-        self, prompt: Prompt, *, request_id: RequestId, sampling: SamplingParams, priority: int = 0
+        self,
+        prompt: Prompt | Dialogue,
+        *,
+        request_id: RequestId,
+        sampling: SamplingParams,
+        priority: int = 0,
     ) -> AsyncIterator[Delta]:
         asked = Asked(prompt, request_id, sampling, priority)
         self.asked.append(asked)
@@ -143,6 +154,7 @@ class ScriptedDecoder:
 
     async def _play(self, script: Script, asked: Asked) -> AsyncIterator[Delta]:
         spoken = script.deltas[: asked.sampling.max_tokens]
+        stops = StopTexts(asked.sampling.stop)
         for number, text in enumerate((*spoken, None)):
             if script.error is not None and script.error_at == number:
                 raise script.error
@@ -151,11 +163,16 @@ class ScriptedDecoder:
             if text is None:
                 break
             await asyncio.sleep(script.delay_s)
-            yield Delta(text)
-        finish = Finish.STOP if len(spoken) == len(script.deltas) else Finish.LENGTH
+            yield Delta(stops.push(text))
+            if stops.hit:
+                break
+        whole = stops.hit or len(spoken) == len(script.deltas)
+        finish = Finish.STOP if whole else Finish.LENGTH
         usage = script.usage or Usage(_prompt_tokens(asked.prompt), len(spoken))
-        yield Delta("", finish, None if script.without_usage else usage)
+        yield Delta(stops.rest(), finish, None if script.without_usage else usage)
 
 
-def _prompt_tokens(prompt: Prompt) -> int:
+def _prompt_tokens(prompt: Prompt | Dialogue) -> int:
+    if isinstance(prompt, Dialogue):
+        return len(prompt.frames) + sum(len(message.text.split()) for message in prompt.messages)
     return len(prompt.frames) + len(f"{prompt.system} {prompt.question}".split())

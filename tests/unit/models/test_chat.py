@@ -2,7 +2,7 @@ import numpy as np
 
 from core.ids import CameraId, make_frame_ref
 from models.chat import SYSTEM_TEXT, Cells, ChatTokens, count_text_tokens, image_positions, render
-from models.prompt import FramePart, Prompt, TextPart, Turn
+from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart, Turn
 
 TOKENS = ChatTokens(im_start=-1, im_end=-2, vision_start=-3, vision_end=-4, image_pad=-5)
 SHOWN = {-1: "<S>", -2: "<E>", -3: "<v>", -4: "</v>", -5: "#"}
@@ -31,6 +31,30 @@ def test_frames_come_right_behind_their_labels_then_history_and_the_question_las
         "<S>system\nS.<E>\n<S>user\n[14:03:01]<v>##</v>\nstill\n[14:03:02]<v>####</v>\nQ1?<E>\n"
         "<S>assistant\nA1.<E>\n<S>user\nQ2?<E>\n<S>assistant\n"
     )
+
+
+def test_a_dialogue_is_rendered_message_by_message_with_its_pictures_where_they_stand() -> None:
+    picture = PicturePart(make_frame_ref(CameraId("gate"), 1, encoder="e", detail="6"))
+    dialogue = Dialogue(
+        (
+            Message(Role.SYSTEM, (TextPart("S."),)),
+            Message(Role.USER, (TextPart("a"), picture, TextPart("b?"))),
+            Message(Role.ASSISTANT, (TextPart("A."),)),
+            Message(Role.USER, (TextPart("c?"),)),
+        )
+    )
+    row = render(dialogue, [Cells(1, 2)], text=Letters(), tokens=TOKENS)
+
+    assert shown(row.ids) == (
+        "<S>system\nS.<E>\n<S>user\na<v>##</v>b?<E>\n<S>assistant\nA.<E>\n<S>user\nc?<E>\n<S>assistant\n"
+    )
+    assert [(placed.ref, placed.tokens) for placed in row.frames] == [(picture.ref, 2)]
+    assert row.next_position == row.positions.max() + 1
+
+
+def test_a_dialogue_without_a_system_message_gets_none() -> None:
+    row = render(Dialogue((Message(Role.USER, (TextPart("q?"),)),)), [], text=Letters(), tokens=TOKENS)
+    assert shown(row.ids) == "<S>user\nq?<E>\n<S>assistant\n"
 
 
 def test_placed_frames_say_where_their_image_tokens_are() -> None:

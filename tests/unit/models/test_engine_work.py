@@ -20,12 +20,12 @@ class Letters:
         return [ord(c) for c in text]
 
 
-def ask_of(stream: DeltaStream, max_tokens: int = 10) -> Ask:
+def ask_of(stream: DeltaStream, max_tokens: int = 10, stop: tuple[str, ...] = ()) -> Ask:
     rendered = render(Prompt("", (), "q"), [], text=Letters(), tokens=ChatTokens(-1, -2, -3, -4, -5))
     refused = (make_frame_ref(CameraId("gate"), 1),)
     intake = Intake(rendered, (), refused)
     text = TextStream(lambda token: bytes([token]))
-    return Ask(1, intake, RequestId("r"), SamplingParams(max_tokens), 0, stream, text)
+    return Ask(1, intake, RequestId("r"), SamplingParams(max_tokens, stop=stop), 0, stream, text)
 
 
 async def all_of(stream: DeltaStream) -> list[Delta]:
@@ -54,6 +54,31 @@ async def test_a_forced_stop_in_mid_character_drops_its_first_bytes() -> None:
 
     assert ends == [None, None, Finish.LENGTH]
     assert "".join(delta.text for delta in await all_of(stream)) == "a"
+
+
+async def test_a_stop_text_ends_the_answer_and_is_not_part_of_it() -> None:
+    stream = DeltaStream(asyncio.get_running_loop())
+    ask = ask_of(stream, stop=("bc",))
+    ends = [ask.push(byte, ends=frozenset()) for byte in b"abc"]
+    *words, last = await all_of(stream)
+
+    assert ends == [None, None, Finish.STOP]
+    assert [delta.text for delta in words] == ["a"]
+    assert (last.text, last.finish) == ("", Finish.STOP)
+    assert last.usage is not None
+    assert last.usage.completion_tokens == 3
+
+
+@pytest.mark.parametrize("finish", [Finish.STOP, Finish.LENGTH])
+async def test_what_was_held_back_for_a_stop_text_comes_with_the_end(finish: Finish) -> None:
+    stream = DeltaStream(asyncio.get_running_loop())
+    ask = ask_of(stream, max_tokens=2 if finish is Finish.LENGTH else 10, stop=("bc",))
+    ask.push(ord("a"), ends=frozenset())
+    ask.push(ord("b"), ends=frozenset())
+    if finish is Finish.STOP:
+        ask.push(END, ends=frozenset({END}))
+
+    assert [(delta.text, delta.finish) for delta in await all_of(stream)] == [("a", None), ("b", finish)]
 
 
 async def test_an_error_ends_a_stream_after_what_came_before_it() -> None:

@@ -12,7 +12,7 @@ from models.decoder import ModelProfile, Reads
 from models.errors import NoUsableFrames, PromptTooLarge
 from models.intake import Intake, check_features, take_in
 from models.pictures import PictureRules
-from models.prompt import FramePart, Prompt, TextPart
+from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart
 
 VERSION = "0123456789ab"
 CHECKPOINT = Checkpoint(
@@ -100,6 +100,20 @@ def test_a_refused_frame_leaves_with_its_label_and_is_named() -> None:
 def test_a_prompt_whose_frames_are_all_refused_is_not_answered_blind() -> None:
     with pytest.raises(NoUsableFrames, match="none of the 2 frames"):
         take(frame(1, None), frame(2, features(width=7)))
+
+
+def test_a_dialogue_is_taken_whole_or_not_at_all() -> None:
+    tokens = ChatTokens(-1, -2, -3, -4, -5)
+    good, bad = PicturePart(ref(1), features=features()), PicturePart(ref(2), features=features(width=7))
+
+    def dialogue(*pictures: PicturePart) -> Dialogue:
+        return Dialogue((Message(Role.USER, (*pictures, TextPart("q"))),))
+
+    intake = take_in(dialogue(good, good), CHECKPOINT, text=Letters(), tokens=tokens, answer_tokens=10)
+    assert [placed.ref for placed in intake.rendered.frames] == [ref(1), ref(1)]
+    assert len(intake.features) == 2
+    with pytest.raises(NoUsableFrames, match="7 wide"):
+        take_in(dialogue(good, bad), CHECKPOINT, text=Letters(), tokens=tokens, answer_tokens=10)
 
 
 def test_a_prompt_without_frames_is_fine() -> None:

@@ -26,7 +26,7 @@ from models.openai_wire import (
     request_body,
     whole_answer,
 )
-from models.prompt import FramePart, Prompt, TextPart, Turn
+from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart, Turn
 
 
 def frame(n: int, jpeg: bytes | None = b"x") -> FramePart:
@@ -95,6 +95,37 @@ def test_a_frame_without_a_picture_leaves_with_its_label() -> None:
 def test_a_seed_is_sent_only_where_there_is_one() -> None:
     assert "seed" not in body_of(Prompt("s", (), "q"))
     assert body_of(Prompt("s", (), "q"), seed=3)["seed"] == 3
+
+
+def test_stop_texts_and_a_share_are_sent_only_where_there_are_some() -> None:
+    assert {"stop", "top_p"}.isdisjoint(body_of(Prompt("s", (), "q")))
+    body = body_of(Prompt("s", (), "q"), stop=("END",), top_p=0.5)
+    assert (body["stop"], body["top_p"]) == (["END"], 0.5)
+
+
+def test_a_dialogue_is_sent_as_it_was_written() -> None:
+    picture = PicturePart(make_frame_ref(CameraId("gate"), 1), jpeg=b"x")
+    messages = (
+        Message(Role.SYSTEM, (TextPart("Be "), TextPart("brief."))),
+        Message(Role.USER, (TextPart("This:"), picture, TextPart("What is it?"))),
+        Message(Role.ASSISTANT, (TextPart("A cat."),)),
+        Message(Role.USER, (TextPart("Sure?"),)),
+    )
+    body = body_of(Dialogue(messages))
+    url = "data:image/jpeg;base64," + base64.b64encode(b"x").decode()
+    assert body["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "This:"},
+                {"type": "image_url", "image_url": {"url": url}},
+                {"type": "text", "text": "What is it?"},
+            ],
+        },
+        {"role": "assistant", "content": "A cat."},
+        {"role": "user", "content": "Sure?"},
+    ]
 
 
 def test_a_server_that_does_not_know_a_field_is_asked_without_it() -> None:

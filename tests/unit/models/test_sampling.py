@@ -38,3 +38,11 @@ def test_chance_follows_the_scores() -> None:
 
 def test_a_low_temperature_is_nearly_greedy() -> None:
     assert set(draws(SamplingParams(temperature=0.01))) <= {1, 3}
+
+
+def test_the_unlikeliest_tokens_are_left_out() -> None:
+    found = draws(SamplingParams(temperature=1.0, top_p=0.5), count=500)
+
+    assert set(found) == {1, 3}, "the best has a share of 0.42, the second of 0.38"
+    assert set(draws(SamplingParams(temperature=1.0, top_p=0.0))) == {1}
+    assert draws(SamplingParams(temperature=1.0, top_p=1.0)) == draws(SamplingParams(temperature=1.0))
