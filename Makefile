@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist load --maxschedchunk 2
 
-.PHONY: help run test check lint soak bench install debian clean
+.PHONY: help run test check lint soak bench install vllm-env debian clean
 
 help:
 	@echo "make run      install, start the demo and print its address"
@@ -21,11 +21,12 @@ help:
 	@echo "make soak     the long tests"
 	@echo "make bench    every benchmark, quick form"
 	@echo "make install  everything for development into .venv"
+	@echo "make vllm-env vLLM's CPU build and its router, for tests, into .venv-vllm and .venv-router"
 
 run: .venv/.run
 	@$(BIN)/livelens demo $(ARGS)
 
-test: install debian lint
+test: install vllm-env debian lint
 	$(PYTEST) tests --ignore=tests/soak $(ARGS)
 
 check: install lint
@@ -64,6 +65,10 @@ install: .venv/.dev
 	$(PIP) install --quiet -c constraints.txt -e '.[encoder,redis]' --group dev
 	@touch $@ .venv/.run
 
+# vLLM pins much, so it has an environment of its own; nothing happens where it is up to date.
+vllm-env: | .venv/bin/python
+	@deploy/vllm/install.sh "$(PYTHON)" .venv-vllm .venv-router
+
 # The real parts that tests talk to: an RTSP server, a browser, a clip maker.
 debian:
 	@missing=; for p in $$(cat tests/debian-packages.txt); do \
@@ -75,4 +80,4 @@ debian:
 	  else echo "The tests need Debian packages; as root: apt-get install$$missing"; exit 1; fi; fi
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-vllm .venv-router .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
