@@ -179,7 +179,8 @@ def image_positions(start: int, cells: Cells) -> NDArray[np.int64]:
 
 
 class _Row:
-    """Grows ids and positions side by side."""
+    """Grows ids and positions side by side. Texts with nothing between them are tokenised as one, as a server does
+    that renders a chat template first; a token may span where they meet."""
 
     def __init__(self, text: TextEncoder, tokens: ChatTokens) -> None:
         self._encode = text.encode
@@ -188,12 +189,15 @@ class _Row:
         self._positions: list[NDArray[np.int64]] = []
         self._position = 0
         self._frames: list[PlacedFrame] = []
+        self._texts: list[str] = []
 
     def open_turn(self, role: Role) -> None:
-        self._add([self._tokens.im_start, *self._encode(f"{role}\n")])
+        self._special(self._tokens.im_start)
+        self.text(f"{role}\n")
 
     def close_turn(self) -> None:
-        self._add([self._tokens.im_end, *self._encode("\n")])
+        self._special(self._tokens.im_end)
+        self.text("\n")
 
     def turn(self, role: Role, text: str) -> None:
         self.open_turn(role)
@@ -201,20 +205,30 @@ class _Row:
         self.close_turn()
 
     def text(self, text: str) -> None:
-        self._add(self._encode(text))
+        self._texts.append(text)
 
     def picture(self, ref: FrameRef, cells: Cells) -> None:
-        self._add([self._tokens.vision_start])
+        self._special(self._tokens.vision_start)
         placed = PlacedFrame(ref, cells, len(self._ids))
         self._frames.append(placed)
         self._ids.extend([self._tokens.image_pad] * placed.tokens)
         self._positions.append(image_positions(self._position, cells))
         self._position += max(cells)
-        self._add([self._tokens.vision_end])
+        self._special(self._tokens.vision_end)
 
     def finish(self) -> Rendered:
+        self._flush()
         ids = np.array(self._ids, dtype=np.int64)
         return Rendered(ids, np.concatenate(self._positions, axis=1), self._position, tuple(self._frames))
+
+    def _special(self, token: int) -> None:
+        self._flush()
+        self._add((token,))
+
+    def _flush(self) -> None:
+        if self._texts:
+            self._add(self._encode("".join(self._texts)))
+            self._texts.clear()
 
     def _add(self, ids: Sequence[int]) -> None:
         self._ids.extend(ids)

@@ -1,4 +1,4 @@
-"""The seam of all decoders: in-process, any OpenAI-compatible address, later vLLM.
+"""The seam of all decoders: in-process, any OpenAI-compatible address, vLLM by frame refs.
 
 One contract suite, ``tests/contract/test_decoder.py``, runs against each of them and against the scripted one
 that other tests use.
@@ -14,9 +14,10 @@ from models.prompt import Dialogue, Prompt
 
 
 class Reads(StrEnum):
-    """What a decoder takes of a frame."""
+    """What a decoder takes of a frame: what the prompt carries, or, by refs, what it fetches from Redis itself."""
 
     FEATURES = "features"
+    REFS = "refs"
     JPEG = "jpeg"
 
 

@@ -15,13 +15,15 @@ from core.ids import FrameRef
 class FramePart:
     """One frame behind its time label, such as ``[14:03:05]``.
 
-    ``features`` are there for decoders that read the window's features, ``jpeg`` for those that read pictures.
+    ``features`` are there for decoders that read the window's features, ``jpeg`` for those that read pictures;
+    ``grid``, as in ``Features``, for those that fetch a frame by its ref.
     """
 
     label: str
     ref: FrameRef
     features: Features | None = None
     jpeg: bytes | None = None
+    grid: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,26 @@ def test_a_dialogue_without_a_system_message_gets_none() -> None:
     assert shown(row.ids) == "<S>user\nq?<E>\n<S>assistant\n"
 
 
+def test_texts_that_meet_are_tokenised_as_one_as_a_server_does_that_renders_a_template_first() -> None:
+    class Pieces(Letters):
+        def encode(self, text: str) -> list[int]:
+            asked.append(text)
+            return super().encode(text)
+
+    asked: list[str] = []
+    parts = (TextPart("still"), frame(1), TextPart("still"), TextPart("bounds"))
+    render(Prompt("S.", parts, "Q?"), [Cells(1, 1)], text=Pieces(), tokens=TOKENS)
+
+    assert asked == [
+        "system\nS.",
+        "\n",
+        "user\n\nstill\n[14:03:01]",
+        "\nstill\n\nbounds\n\nQ?",
+        "\n",
+        "assistant\n",
+    ]
+
+
 def test_placed_frames_say_where_their_image_tokens_are() -> None:
     row = render(
         Prompt("", (frame(1), frame(2)), "q"), [Cells(2, 3), Cells(1, 1)], text=Letters(), tokens=TOKENS
