@@ -12,6 +12,7 @@ from core.cameras import Transport
 from core.errors import ServiceError
 from livelens import __version__
 from livelens.addresses import typed_address
+from livelens.cli_plan import plan
 from livelens.client import DEFAULT_URL, Client
 from livelens.errors import AnswerFailed, ServiceRefused, WrongArgument
 
@@ -26,6 +27,7 @@ cameras_app = typer.Typer(
     help="Register, look at and remove the cameras of a running service.", no_args_is_help=True
 )
 app.add_typer(cameras_app, name="cameras")
+app.command()(plan)
 
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file (TOML).")]
