@@ -28,8 +28,11 @@ class DecoderBusy(ServiceError):
     kind = ErrorKind.OVERLOADED
     retryable = True
 
-    def __init__(self, questions: int) -> None:
-        super().__init__(f"the decoder has {questions} questions under way and takes no more for now")
+    def __init__(self, questions: int | None = None, *, why: str = "") -> None:
+        """``questions`` under way, where it is our own engine; ``why`` in another's words."""
+        under_way = f"has {questions} questions under way and " if questions is not None else ""
+        reason = f": {why}" if why else ""
+        super().__init__(f"the decoder {under_way}takes no more for now{reason}")
         self.questions = questions
 
 

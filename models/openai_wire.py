@@ -14,13 +14,14 @@ from typing import Any
 
 from core.ids import FrameRef
 from models.decoder import Finish, SamplingParams, Usage
-from models.errors import DecoderRefused, DecoderUnavailable, PromptTooLarge
+from models.errors import DecoderBusy, DecoderRefused, DecoderUnavailable, NoUsableFrames, PromptTooLarge
 from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart
 
 Json = dict[str, Any]
-Failure = DecoderRefused | DecoderUnavailable | PromptTooLarge
+Failure = DecoderBusy | DecoderRefused | DecoderUnavailable | PromptTooLarge
 
 MAX_EVENT_BYTES = 1 << 20
+_CONTEXT = re.compile(r"maximum (?:context|model) length (?:is|of) (\d{2,9})", re.IGNORECASE)
 RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -69,12 +70,16 @@ Said = Text | Ended | Counted | Closed
 Event = Said | Failed
 
 
-def readable_frames(
-    prompt: Prompt | Dialogue,
-) -> tuple[tuple[FramePart | PicturePart, ...], tuple[FrameRef, ...]]:
-    """Return the frames that have a picture, and the refs of those that have none."""
+def without_picture(prompt: Prompt | Dialogue) -> tuple[FrameRef, ...]:
+    """Return the frames that have no picture and are left out.
+
+    Raises NoUsableFrames where that is all of them, or one of a dialogue: who sent a picture asks about that picture.
+    """
     frames = prompt.frames
-    return tuple(f for f in frames if f.jpeg), tuple(f.ref for f in frames if not f.jpeg)
+    refused = tuple(frame.ref for frame in frames if not frame.jpeg)
+    if refused and (len(refused) == len(frames) or isinstance(prompt, Dialogue)):
+        raise NoUsableFrames(len(refused), "they were stored without pictures")
+    return refused
 
 
 def request_body(
@@ -185,7 +190,7 @@ class EventReader:
 
     def _chunk(self, chunk: Json) -> Iterator[Event]:
         if error := chunk.get("error"):
-            yield Failed(error_of(502, error))
+            yield Failed(error_of(_status_of(error), error))
             return
         for choice in chunk.get("choices") or ():
             said = choice.get("delta") or choice.get("message") or {}
@@ -219,6 +224,8 @@ def error_of(status: int, error: object) -> Failure:
     message = message_of(error)
     if (too_large := _too_large(error, message)) is not None:
         return too_large
+    if status == 429:
+        return DecoderBusy(why=message)
     if status in RETRYABLE:
         return DecoderUnavailable(f"{status}, {message}")
     return DecoderRefused(status, message)
@@ -235,12 +242,22 @@ def message_of(error: object) -> str:
     return "".join(c for c in line if c.isprintable())[:200] or "no reason given"
 
 
+def _status_of(error: object) -> int:
+    """Return the status that an error in mid-stream would have had, where it says so, else that of a bad gateway."""
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 502
+
+
 def _too_large(error: object, message: str) -> PromptTooLarge | None:
     facts = error if isinstance(error, Mapping) else {}
     inner = facts.get("error")
     facts = inner if isinstance(inner, Mapping) else facts
     if isinstance(facts.get("n_prompt_tokens"), int) and isinstance(facts.get("n_ctx"), int):
         return PromptTooLarge(facts["n_prompt_tokens"], facts["n_ctx"])
+    if found := _CONTEXT.search(message):
+        limit = int(found[1])
+        others = [int(number) for number in re.findall(r"\b\d{3,9}\b", message)]
+        return PromptTooLarge(max([limit + 1, *others]), limit)
     if facts.get("code") != "context_length_exceeded" and "context length" not in message.lower():
         return None
     numbers = [int(number) for number in re.findall(r"\b(\d{3,9})\b", message)]

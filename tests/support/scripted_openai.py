@@ -285,9 +285,10 @@ class _Answer:
         limit = request.body.get("max_tokens") or request.body.get("max_completion_tokens") or len(literals)
         self._literals = literals[:limit]
         self._finish = "length" if limit < len(literals) else reply.finish
-        whole = "".join(json.loads(literal) for literal in self._literals)
-        if ends := [at for stop in request.body.get("stop") or () if (at := whole.find(stop)) >= 0]:
-            self._literals, self._finish = (json.dumps(whole[: min(ends)]),), "stop"
+        if stops := request.body.get("stop"):
+            whole = "".join(json.loads(literal) for literal in self._literals)
+            if ends := [at for stop in stops if (at := whole.find(stop)) >= 0]:
+                self._literals, self._finish = (json.dumps(whole[: min(ends)]),), "stop"
 
     async def send(self) -> bool:
         """Return whether the connection may carry another request."""

@@ -11,7 +11,7 @@ import pytest
 from core.clock import ManualClock, ServiceClock
 from core.ids import CameraId, RequestId, make_frame_ref
 from models.decoder import Delta, Finish, Reads, SamplingParams
-from models.errors import DecoderRefused, DecoderUnavailable, NoUsableFrames, PromptTooLarge
+from models.errors import DecoderBusy, DecoderRefused, DecoderUnavailable, NoUsableFrames, PromptTooLarge
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings, RemoteLimits
 from models.prompt import FramePart, Prompt
@@ -125,7 +125,7 @@ async def test_a_server_that_asks_for_a_long_wait_is_not_waited_for() -> None:
     with ScriptedOpenAI(Reply(status=429, retry_after_s=600)) as server:
         async with client(server) as decoder:
             begun = time.monotonic()
-            with pytest.raises(DecoderUnavailable):
+            with pytest.raises(DecoderBusy):
                 await ask(decoder)
             assert time.monotonic() - begun < 10
             assert len(server.requests) == 1

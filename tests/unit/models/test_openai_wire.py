@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.ids import CameraId, make_frame_ref
 from models.decoder import Finish, SamplingParams, Usage
-from models.errors import DecoderRefused, DecoderUnavailable, PromptTooLarge
+from models.errors import DecoderBusy, DecoderRefused, DecoderUnavailable, NoUsableFrames, PromptTooLarge
 from models.openai_wire import (
     MAX_EVENT_BYTES,
     Closed,
@@ -22,9 +22,9 @@ from models.openai_wire import (
     adapt,
     error_of,
     message_of,
-    readable_frames,
     request_body,
     whole_answer,
+    without_picture,
 )
 from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart, Turn
 
@@ -85,11 +85,15 @@ def test_history_comes_between_frames_and_question() -> None:
 
 def test_a_frame_without_a_picture_leaves_with_its_label() -> None:
     prompt = Prompt("s", (frame(1, None), frame(2)), "q")
-    frames, refused = readable_frames(prompt)
 
-    assert [f.label for f in frames] == ["[14:03:02]"]
-    assert refused == (prompt.frames[0].ref,)
+    assert without_picture(prompt) == (prompt.frames[0].ref,)
+    assert "[14:03:02]" in json.dumps(body_of(prompt))
     assert "[14:03:01]" not in json.dumps(body_of(prompt))
+
+
+def test_a_prompt_none_of_whose_frames_has_a_picture_is_refused() -> None:
+    with pytest.raises(NoUsableFrames):
+        without_picture(Prompt("s", (frame(1, None), frame(2, None)), "q"))
 
 
 def test_a_seed_is_sent_only_where_there_is_one() -> None:
@@ -238,7 +242,7 @@ def test_an_answer_in_one_piece_is_read_too() -> None:
     [
         (401, {"error": {"message": "bad key"}}, DecoderRefused),
         (404, {"error": "model not found"}, DecoderRefused),
-        (429, {"error": {"message": "slow down"}}, DecoderUnavailable),
+        (429, {"error": {"message": "slow down"}}, DecoderBusy),
         (503, "<html>busy</html>", DecoderUnavailable),
         (
             400,
@@ -263,6 +267,52 @@ def test_a_servers_errors_become_ours(status: int, error: object, wanted: type[E
     assert type(ours) is wanted
     if isinstance(ours, PromptTooLarge):
         assert (ours.tokens, ours.limit) == (5000, 4096)
+
+
+@pytest.mark.parametrize(
+    ("message", "figures"),
+    [
+        (
+            (
+                "This model's maximum context length is 512 tokens. However, your prompt contains at least 513 input "
+                "tokens, which exceeds this limit even without any output tokens."
+            ),
+            (513, 512),
+        ),
+        (
+            "The decoder prompt (length 700) is longer than the maximum model length of 512. Make sure",
+            (700, 512),
+        ),
+        (
+            (
+                "'max_tokens' is too large: 256. This model's maximum context length is 512 tokens and your request has "
+                "300 input tokens"
+            ),
+            (513, 512),
+        ),
+    ],
+)
+def test_vllms_words_about_a_full_context_are_read_with_their_figures(
+    message: str, figures: tuple[int, int]
+) -> None:
+    ours = error_of(400, {"error": {"message": message, "type": "BadRequestError", "code": 400}})
+
+    assert isinstance(ours, PromptTooLarge)
+    assert (ours.tokens, ours.limit) == figures
+
+
+def test_an_error_in_mid_stream_may_name_its_status() -> None:
+    refused, failed = (
+        list(
+            EventReader().feed(
+                b"data: " + json.dumps({"error": {"message": "no", "code": code}}).encode() + b"\n"
+            )
+        )
+        for code in (400, 500)
+    )
+
+    assert isinstance(refused[0].error, DecoderRefused)
+    assert isinstance(failed[0].error, DecoderUnavailable)
 
 
 def test_a_servers_words_are_one_short_printable_line() -> None:
