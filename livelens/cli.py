@@ -14,6 +14,7 @@ from livelens import __version__
 from livelens.addresses import typed_address
 from livelens.cli_plan import plan
 from livelens.client import DEFAULT_URL, Client
+from livelens.decoder_cli import decoder
 from livelens.errors import AnswerFailed, ServiceRefused, WrongArgument
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ cameras_app = typer.Typer(
 )
 app.add_typer(cameras_app, name="cameras")
 app.command()(plan)
+app.command()(decoder)
 
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file (TOML).")]

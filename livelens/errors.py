@@ -51,3 +51,32 @@ class AnswerFailed(ServiceError):
 
     code = "answer_failed"
     kind = ErrorKind.UNAVAILABLE
+
+
+class DecoderNotInstalled(ServiceError):
+    """``livelens decoder`` found no vLLM, or not what it needs beside it."""
+
+    code = "decoder_not_installed"
+    kind = ErrorKind.UNAVAILABLE
+
+
+class PartsMissing(ServiceError):
+    """``livelens up`` lacks something that it starts; ``names`` are the parts."""
+
+    code = "parts_missing"
+    kind = ErrorKind.UNAVAILABLE
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(f"not installed: {', '.join(names)}")
+        self.names = names
+
+
+class PartFailed(ServiceError):
+    """A process of ``livelens up`` does not come up, whatever is tried."""
+
+    code = "part_failed"
+    kind = ErrorKind.UNAVAILABLE
+
+    def __init__(self, part: str, why: str) -> None:
+        super().__init__(f"{part} {why}")
+        self.part = part

@@ -1,0 +1,81 @@
+"""Runs vLLM as a child: signals go through to it, its end is ours, and nothing of it stays behind.
+
+vLLM has processes of its own (the engine, its workers). The child begins a process group, so that a stop that is
+not heeded in time reaches all of them.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from types import FrameType
+
+from livelens.decoder_command import Start
+
+STOP_S = 20.0
+"""How long vLLM may take to end before it is killed."""
+
+_PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def child_environment(start: Start, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of the child: ours without our own settings, and what the start needs."""
+    kept = {k: v for k, v in environment.items() if not k.startswith("LIVELENS_") and k not in _NOT_INHERITED}
+    return kept | dict(start.environment) | dict(start.secret)
+
+
+# They point into our own environment, or would start vLLM in another way than the profile says.
+_NOT_INHERITED = frozenset({"PYTHONHOME", "VIRTUAL_ENV", "PYTHONPATH", "VLLM_CONFIG_ROOT"})
+
+
+def run_decoder(start: Start, *, environment: Mapping[str, str], stop_s: float = STOP_S) -> int:
+    """Run vLLM until it ends or we are told to stop; return its exit code, 128 + the signal that ended it.
+
+    Must be called in the main thread. A first signal asks it to end, a second one, or ``stop_s``, kills it.
+    """
+    child = subprocess.Popen(
+        start.command,
+        env=child_environment(start, environment),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    stopping = _Stopping(child, stop_s)
+    before = {number: signal.signal(number, stopping.on_signal) for number in _PASSED_ON}
+    try:
+        code = child.wait()
+    finally:
+        stopping.end()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        kill_group(child.pid)  # workers that outlived their server
+    return code if code >= 0 else 128 - code
+
+
+def kill_group(group: int) -> None:
+    """Kill whatever is left of a process group that we began."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+class _Stopping:
+    def __init__(self, child: "subprocess.Popen[bytes]", stop_s: float) -> None:
+        self._child = child
+        self._stop_s = stop_s
+        self._timer: threading.Timer | None = None
+
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self._timer is not None:
+            kill_group(self._child.pid)
+            return
+        self._timer = threading.Timer(self._stop_s, kill_group, (self._child.pid,))
+        self._timer.daemon = True
+        self._timer.start()
+        if self._child.poll() is None:
+            self._child.send_signal(number)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()

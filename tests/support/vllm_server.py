@@ -1,0 +1,253 @@
+"""A real vLLM (CPU build, in ``.venv-vllm``) with the built-in model, for tests. ``make vllm-env`` installs it.
+
+One of your own, 30 to 90 s until it answers (mark such tests ``slow`` and give them a ``timeout``):
+
+    with RedisServer() as redis, VllmServer(redis_url=redis.tcp_url) as vllm:
+        vllm.url                                  # http://127.0.0.1:PORT, without /v1; model name "builtin"
+        vllm.counter("vllm:prompt_tokens_total")  # its own metrics
+        vllm.kill(); vllm.start()                 # comes back on the same port
+
+Shared by all tests of a run: ``tests/support/vllm_shared.py``.
+
+It computes in float32, so that texts can be compared; frames by id need ``featcache`` to publish them in that Redis.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx2
+import psutil
+
+from tests.support.ports import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
+ROUTER = ROOT / ".venv-router" / "bin" / "vllm-router"
+
+_START_S = 240.0
+_STOP_S = 30.0
+_LONGEST_LIFE_S = 3_000
+
+
+class VllmServer:
+    """One ``livelens decoder`` on free ports, from a profile written for it."""
+
+    def __init__(
+        self,
+        role: str = "both",
+        *,
+        redis_url: str = "",
+        model: str = "builtin",
+        dtype: str = "float32",
+        profile: str = "",
+        arguments: Sequence[str] = (),
+    ) -> None:
+        """Args:
+        role: both, prefill or decode.
+        profile: More lines for the top of the profile (TOML).
+        arguments: More of vLLM's own arguments.
+        """
+        self.folder = Path(tempfile.mkdtemp(prefix="vllm-"))
+        self.port, self.channel_port = free_port(), free_port()
+        self._role = role
+        self._process: subprocess.Popen[bytes] | None = None
+        instance = f"port = {self.port}\nside_channel_port = {self.channel_port}\n"
+        (self.folder / "decoder.toml").write_text(
+            f"model = {json.dumps(model)}\ndtype = {json.dumps(dtype)}\npython = {json.dumps(str(PYTHON))}\n"
+            f"arguments = {json.dumps(list(arguments))}\n{profile}\n"
+            f"[redis]\nurl = {json.dumps(redis_url)}\n[{role}]\n{instance}"
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Return the process id of ``livelens decoder``; vLLM's processes are below it."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """Return what it has written so far."""
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def begin(self) -> None:
+        """Start it without waiting; ``wait_ready`` waits."""
+        assert PYTHON.exists(), "there is no .venv-vllm; run: make vllm-env"
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("LIVELENS_")}
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *("timeout", "--foreground", "-k", "30", str(_LONGEST_LIFE_S)),
+                    *(sys.executable, "-m", "livelens", "decoder", "--role", self._role),
+                    *("--profile", str(self.folder / "decoder.toml")),
+                ],
+                cwd=ROOT,
+                env=environment | {"OMP_NUM_THREADS": "2"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def wait_ready(self) -> None:
+        """Return once it answers; fail with its log if it does not."""
+        assert self._process is not None
+        _wait_healthy(self.url, self._process, lambda: self.log)
+
+    def start(self) -> None:
+        """Start it; return when it answers."""
+        self.begin()
+        self.wait_ready()
+
+    def stop(self) -> int:
+        """Ask it to end, as a service manager would; return its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it and all its processes at once, as a power cut would."""
+        if self._process is not None:
+            kill_family(self._process.pid)
+            self._process.wait()
+            self._process = None
+
+    def engine_pid(self) -> int:
+        """Return the process id of vLLM's engine, to kill or freeze it alone."""
+        for process in _family(self.pid):
+            with suppress(psutil.Error):
+                if "EngineCore" in " ".join([process.name(), *process.cmdline()]):
+                    return process.pid
+        raise AssertionError("there is no engine process")
+
+    def counter(self, name: str) -> float:
+        """Return the sum of a metric over its labels, such as ``vllm:prefix_cache_hits_total``."""
+        return counter(self.url, name)
+
+    def _end(self, how: signal.Signals) -> int:
+        process = self._process
+        if process is None:
+            return 0
+        process.send_signal(how)
+        try:
+            code = process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the decoder did not end:\n{self.log[-3000:]}") from None
+        self._process = None
+        return code
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class RouterServer:
+    """``vllm-router`` before a prefill and a decode instance that run already."""
+
+    def __init__(self, prefill_url: str, decode_url: str) -> None:
+        self.port, self.folder = free_port(), Path(tempfile.mkdtemp(prefix="router-"))
+        self._urls = (prefill_url, decode_url)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start it; return when it takes questions."""
+        from livelens.decoder_command import router_command
+        from livelens.decoder_profile import DecoderProfile, Instance
+
+        ports = [int(url.rpartition(":")[2]) for url in self._urls]
+        profile = DecoderProfile(
+            prefill=Instance(port=ports[0], side_channel_port=1),
+            decode=Instance(port=ports[1], side_channel_port=2),
+        )
+        command = router_command(ROUTER, profile, port=self.port, prometheus_port=free_port())
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["timeout", "--foreground", "-k", "5", str(_LONGEST_LIFE_S), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        _wait_healthy(self.url, self._process, lambda: (self.folder / "log").read_text(errors="replace"))
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._process is not None:
+            kill_family(self._process.pid)
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def counter(url: str, name: str) -> float:
+    """Return the sum of one of vLLM's metrics over its labels."""
+    with httpx2.Client(timeout=20, trust_env=False) as client:
+        text = client.get(f"{url}/metrics").text
+    return sum(map(float, re.findall(rf"^{re.escape(name)}(?:{{.*}})? (\S+)$", text, re.MULTILINE)))
+
+
+def kill_family(pid: int) -> None:
+    """Kill a process that we started, and all below it."""
+    for each in (pid, *(process.pid for process in _family(pid))):
+        with suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).children(recursive=True)
+    return []
+
+
+def _wait_healthy(url: str, process: "subprocess.Popen[bytes]", log: Callable[[], str]) -> None:
+    give_up = time.monotonic() + _START_S
+    with httpx2.Client(timeout=5, trust_env=False) as client:
+        while True:
+            with suppress(httpx2.TransportError):
+                if client.get(f"{url}/health").status_code == 200:
+                    return
+            ended = process.poll() is not None
+            if ended or time.monotonic() > give_up:
+                raise AssertionError(f"{'it ended' if ended else 'no answer'} at {url}:\n{log()[-6000:]}")
+            time.sleep(0.1)
