@@ -31,6 +31,11 @@ class CellLabels(NamedTuple):
     centre: NDArray[np.int64]
 
 
+def kind_order(thing: SceneObject) -> tuple[int, int]:
+    """Return what things are listed by where no other order is asked for: colour, then shape."""
+    return COLOURS[thing.colour], SHAPES[thing.shape]
+
+
 def zone_of(spot: Spot) -> tuple[int, int]:
     """Return (row, column), each 0 to 2, of the third of the picture that a centre lies in."""
     return min(2, max(0, int(spot.y * 3))), min(2, max(0, int(spot.x * 3)))

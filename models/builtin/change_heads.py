@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from models.builtin.architecture import TEXT_WIDTH
 from models.builtin.cells import IGNORED
-from models.builtin.changes import CLOCK_PARTS, THINGS, WAYS, ChangeLabels
+from models.builtin.changes import CLOCK_PARTS, ORDERS, THINGS, WAYS, ChangeLabels
 from models.builtin.things import MOST_OBJECTS
 
 CELL_LAYER, FRAME_LAYER, STEM_LAYER = 3, 4, 5
@@ -25,10 +25,11 @@ _FRAME_CLASSES = {**CLOCK_PARTS, "how_many": MOST_OBJECTS + 1, **dict.fromkeys(_
 
 
 class Middle(NamedTuple):
-    """What middle layers hold: at all vision tokens (tokens, width), window after window, at the ends of all frames
-    (frames, width), and at each window's last token before the questions (windows, width)."""
+    """What middle layers hold: at all vision tokens early and late (tokens, width), window after window, at the
+    ends of all frames (frames, width), and at each window's last token before the questions (windows, width)."""
 
     cells: Tensor
+    late_cells: Tensor
     frames: Tensor
     stems: Tensor
 
@@ -40,6 +41,7 @@ class ChangeHeads(nn.Module):  # type: ignore[misc]  # the type checker skips to
         super().__init__()
         cell = {"event": len(_EVENT_WEIGHTS), "thing": 1 + THINGS, "way": len(WAYS)}
         self.cell_norm, self.frame_norm, self.stem_norm = (nn.LayerNorm(TEXT_WIDTH) for _ in range(3))
+        self.late_norm, self.order = nn.LayerNorm(TEXT_WIDTH), nn.Linear(TEXT_WIDTH, ORDERS)
         self.cell = _readings(cell)
         self.frame, self.stem = _readings(_FRAME_CLASSES), _readings(_FRAME_CLASSES)
 
@@ -51,6 +53,8 @@ class ChangeHeads(nn.Module):  # type: ignore[misc]  # the type checker skips to
             wanted = _joined([getattr(label, name).reshape(-1) for label in labels])
             weights = torch.tensor(_EVENT_WEIGHTS) if name == "event" else None
             found[name] = _mean_loss(head(cells), wanted, weights)
+        order = _joined([label.order.reshape(-1) for label in labels])
+        found["order"] = _mean_loss(self.order(self.late_norm(middle.late_cells.float())), order)
         frames, stems = self.frame_norm(middle.frames.float()), self.stem_norm(middle.stems.float())
         whole = [_whole_window(label) for label in labels]
         found |= _frame_losses(self.frame, frames, labels)

@@ -25,6 +25,9 @@ WAYS = {way: number for number, way in enumerate(Way)}
 CLOCK_PARTS = {"hour": 24, "minute": 60, "second": 60, "tenth": 11}
 """What a label says, with how many values each; the last tenth means that there is none."""
 
+ORDERS = 7
+"""Changes of a window are counted so far; later ones count as the last."""
+
 _STIRRED = 0.01
 
 
@@ -35,6 +38,7 @@ class ChangeLabels(NamedTuple):
         event: (frames, cells), where a thing's centre lies, or lay; ``IGNORED`` in the first frame.
         thing: (frames, cells), 1 + the number of the thing whose centre that is, 0 for none.
         way: (frames, cells), which way it went since it was first seen; ``IGNORED`` without one.
+        order: (frames, cells), how many changes there were before the one that shows here; ``IGNORED`` without one.
         clock: (frames, 4), hour, minute, second and tenth of the frame's label.
         how_many: (frames,), how many things are seen.
         present, came, left: (frames, THINGS), 1 for what is seen, new, or gone since the frame before.
@@ -43,6 +47,7 @@ class ChangeLabels(NamedTuple):
     event: NDArray[np.int64]
     thing: NDArray[np.int64]
     way: NDArray[np.int64]
+    order: NDArray[np.int64]
     clock: NDArray[np.int64]
     how_many: NDArray[np.int64]
     present: NDArray[np.int64]
@@ -60,6 +65,10 @@ def change_labels(watched: Watched, cells: Cells) -> ChangeLabels:
     frames, size = len(watched.moments), cells.rows * cells.columns
     event, thing = np.zeros((frames, size), np.int64), np.zeros((frames, size), np.int64)
     way = np.full((frames, size), IGNORED, np.int64)
+    order = np.full((frames, size), IGNORED, np.int64)
+    for number, change in enumerate(watched.changes()):
+        place = watched.spot(change.thing, change.at if change.came else change.at - 1)
+        order[change.at, cell_of(place, cells)] = min(number, ORDERS - 1)
     present, came, left = (np.zeros((frames, THINGS), np.int64) for _ in range(3))
     for at in range(frames):
         for gone in _gone(watched, at):
@@ -76,7 +85,7 @@ def change_labels(watched: Watched, cells: Cells) -> ChangeLabels:
     event[0] = IGNORED
     how_many = np.minimum(present.sum(axis=1), MOST_OBJECTS)
     clock = np.array([_clock(moment.label) for moment in watched.moments], np.int64)
-    return ChangeLabels(event, thing, way, clock, how_many, present, came, left)
+    return ChangeLabels(event, thing, way, order, clock, how_many, present, came, left)
 
 
 def _gone(watched: Watched, at: int) -> list[SceneObject]:

@@ -106,6 +106,7 @@ def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> Reading:
         batch.wanted[places],
         Middle(
             middle[CELL_LAYER][batch.pictures],
+            middle[STEM_LAYER][batch.pictures],
             middle[FRAME_LAYER][batch.ends],
             middle[STEM_LAYER][torch.arange(len(batch.ids)), batch.layout.shares - 1],
         ),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models.builtin.answering import Target
 from models.builtin.cells import cell_of
 from models.builtin.packing import PackedRow
 from models.builtin.questions import AskedQuestion
@@ -69,6 +70,9 @@ def sources_of(
             if question.kind is Asked.TIME:
                 if kind is not None:
                     found.append((int(place), kind, stem))
+            elif question.kind is Asked.HOW_MANY:
+                if question.target == Target() and question.last in (-1, len(ends) - 1):
+                    found.append((int(place), _THING, stem))
             elif piece < len(said) and start not in breaks:
                 about = said[piece]
                 if kind is None:

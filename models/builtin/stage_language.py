@@ -37,7 +37,7 @@ from models.builtin.tower import Seen, patches_of, see
 from models.builtin.windows import ClipWindow, draw_window
 from models.chat import Cells, ChatTokens, TextEncoder
 
-QUESTIONS = 11
+QUESTIONS = 16
 _LIVE_FRAMES = 40
 _CHECKED_TOGETHER = 12
 _SHARES = {
@@ -49,8 +49,9 @@ _SHARES = {
     "minute": 0.3,
     "second": 0.3,
     "tenth": 0.2,
-    "how_many": 0.2,
-    "present": 0.2,
+    "order": 0.3,
+    "how_many": 0.3,
+    "present": 0.3,
     "came": 0.4,
     "left": 0.4,
     "source_thing": 0.3,
@@ -60,7 +61,7 @@ _SHARES = {
 }
 """How much each loss beside that of the answers counts."""
 
-_TOKENS_AROUND, _TOKENS_FRAME = 480, 42
+_TOKENS_AROUND, _TOKENS_FRAME = 620, 42
 _log = logging.getLogger(__name__)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from models.builtin.cells import kind_order, zone_of
 from models.builtin.truth import SceneObject, SceneTruth, Spot
 
 LABEL = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?(\d\d):(\d\d):(\d\d)(?:\.(\d))?\]")
@@ -67,9 +68,9 @@ class Watched:
         return Watched(self.truth, self.moments[: at + 1])
 
     def things(self, at: int = -1) -> tuple[SceneObject, ...]:
-        """Return what is seen in a used frame, from left to right."""
+        """Return what is seen in a used frame, third by third as one reads; within one third by kind."""
         found = [thing for thing in self.truth.objects if self.seen(thing, at)]
-        return tuple(sorted(found, key=lambda thing: (self.spot(thing, at).x, thing.number)))
+        return tuple(sorted(found, key=lambda thing: (zone_of(self.spot(thing, at)), kind_order(thing))))
 
     def ever(self) -> tuple[SceneObject, ...]:
         """Return what is seen in any used frame."""
@@ -107,27 +108,23 @@ class Watched:
         return frames[-1] + 1 if frames and frames[-1] + 1 < len(self.moments) else None
 
     def changes(self) -> tuple[Change, ...]:
-        """Return what appeared and left, oldest first; within one frame what left first, then from left to right."""
+        """Return what appeared and left, oldest first; within one frame what left first, then by kind."""
         found: list[Change] = []
         for thing in self.truth.objects:
             if (at := self.appeared(thing)) is not None:
                 found.append(Change(thing, True, at))
             if (at := self.left(thing)) is not None:
                 found.append(Change(thing, False, at))
-        return tuple(sorted(found, key=lambda change: (change.at, change.came, self._across(change))))
-
-    def _across(self, change: Change) -> float:
-        """Return how far to the right the thing was when it was first, or last, seen."""
-        return self.spot(change.thing, change.at if change.came else change.at - 1).x
+        return tuple(sorted(found, key=lambda change: (change.at, change.came, kind_order(change.thing))))
 
     def last_seen(self, thing: SceneObject) -> int:
         """Return the last used frame that shows a thing that was seen."""
         return self._frames_with(thing)[-1]
 
     def movers(self) -> tuple[SceneObject, ...]:
-        """Return what moved one way, from left to right as last seen."""
+        """Return what moved one way, by kind."""
         moved = [thing for thing in self.ever() if self.way(thing) not in (None, Way.NOWHERE)]
-        return tuple(sorted(moved, key=lambda thing: self.spot(thing, self.last_seen(thing)).x))
+        return tuple(sorted(moved, key=kind_order))
 
     def way(self, thing: SceneObject, *, until: int | None = None) -> Way | None:
         """Return which way it moved over the used frames before ``until``; None where people would not agree."""

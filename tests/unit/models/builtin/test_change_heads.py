@@ -20,7 +20,9 @@ def test_every_label_has_a_loss_that_falls_when_the_layers_hold_what_it_says() -
         ),
         change_labels(watched(thing(1), frames_s=(0,)), Cells(1, 1)),
     ]
-    middle = Middle(*(torch.randn(count, TEXT_WIDTH, requires_grad=True) for count in (2 * 4 + 1, 3, 2)))
+    middle = Middle(
+        *(torch.randn(count, TEXT_WIDTH, requires_grad=True) for count in (2 * 4 + 1, 2 * 4 + 1, 3, 2))
+    )
     learning = torch.optim.Adam([*middle, *heads.parameters()], lr=0.05)
     first = heads.loss(middle, labels)
     for _ in range(250):
@@ -33,7 +35,7 @@ def test_every_label_has_a_loss_that_falls_when_the_layers_hold_what_it_says() -
 
 def test_where_nothing_can_be_told_the_loss_is_nothing() -> None:
     labels = [change_labels(watched(thing(1), frames_s=(0,)), Cells(1, 1))]
-    losses = ChangeHeads().loss(Middle(*(torch.zeros(1, TEXT_WIDTH) for _ in range(3))), labels)
+    losses = ChangeHeads().loss(Middle(*(torch.zeros(1, TEXT_WIDTH) for _ in range(4))), labels)
     assert losses["event"] == 0
 
 

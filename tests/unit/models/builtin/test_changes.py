@@ -17,6 +17,8 @@ def test_a_cell_knows_what_came_went_moved_and_stood_since_the_frame_before() ->
     assert set(labels.event[0].tolist()) == {IGNORED}
     assert labels.event[1].tolist() == [STOOD, NOTHING, CAME, NOTHING, NOTHING, NOTHING, STOOD, NOTHING]
     assert labels.event[2].tolist() == [STOOD, NOTHING, NOTHING, MOVED, NOTHING, NOTHING, LEFT, NOTHING]
+    assert [(labels.order[1, 2], labels.order[2, 6])] == [(0, 1)]
+    assert (labels.order != IGNORED).sum() == 2
     assert labels.thing[2, 6] == 1 + thing_number(GOES)
     assert labels.way[3].tolist() == [WAYS[Way.NOWHERE], *[IGNORED] * 2, WAYS[Way.RIGHT], *[IGNORED] * 4]
 

@@ -96,8 +96,12 @@ def test_when_something_came_is_read_from_the_frame_that_first_shows_it() -> Non
     assert "second" not in left
 
 
-def test_what_is_not_there_and_how_many_are_read_from_nowhere_in_particular() -> None:
-    _, found = _read(
-        _asked(Asked.WHERE, Target(ThingColour.RED, ThingShape.CIRCLE)), _asked(Asked.HOW_MANY, Target())
+def test_how_many_is_read_right_before_the_question_and_what_is_not_there_from_nowhere() -> None:
+    row, (absent, reds, count) = _read(
+        _asked(Asked.WHERE, Target(ThingColour.RED, ThingShape.CIRCLE)),
+        _asked(Asked.HOW_MANY, Target(colour=ThingColour.RED)),
+        _asked(Asked.HOW_MANY, Target()),
     )
-    assert found == [{}, {}]
+    stem = int((row.groups == 0).sum()) - 1
+    assert (absent, reds) == ({}, {})
+    assert {origin for _, origin in count["thing"]} == {stem}
