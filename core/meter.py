@@ -81,6 +81,17 @@ class Metric(Enum):
     FETCH_SECONDS = MetricSpec(
         "livelens_window_fetch_seconds", MetricKind.HISTOGRAM, "Fetching one question's frames"
     )
+    CHATS = MetricSpec(
+        "livelens_chats_total", MetricKind.COUNTER, "Dialogues about still pictures by outcome", ("outcome",)
+    )
+    CHAT_PICTURES = MetricSpec(
+        "livelens_chat_pictures_total", MetricKind.COUNTER, "Pictures in dialogues, by what was done", ("how",)
+    )
+    CHAT_FIRST_WORD_SECONDS = MetricSpec(
+        "livelens_chat_time_to_first_token_seconds",
+        MetricKind.HISTOGRAM,
+        "Dialogue accepted to first token sent",
+    )
     CITATIONS = MetricSpec(
         "livelens_citations_total", MetricKind.COUNTER, "Times named in answers, by check", ("verified",)
     )

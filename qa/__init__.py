@@ -9,9 +9,14 @@ the frames, ``models`` the decoder, ``store`` the conversations, ``web`` the wir
       -> span [14:00, 15:00) Europe/Berlin -> 41 of 600 frames, coverage
       -> AnswerStarted(frames, coverage), AnswerDelta("A van came at [14:12:07]."), ...
       -> AnswerDone(outcome ok, citations, timings, frames_encoded_now 0)
+
+Beside it, chat about still pictures that people send: ChatQuestion -> ChatPiece("A van."), ..., ChatDone(usage).
 """
 
 from qa.ask import Asker
+from qa.chat import Chat
+from qa.chat_ports import ChatParts
+from qa.chat_settings import ChatSettings
 from qa.measured import word_answer
 from qa.ports import (
     AskParts,
@@ -31,6 +36,9 @@ __all__ = [
     "AskSettings",
     "Asker",
     "Cameras",
+    "Chat",
+    "ChatParts",
+    "ChatSettings",
     "Conversations",
     "DecoderSource",
     "EncodedFor",

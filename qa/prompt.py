@@ -71,7 +71,7 @@ def build_prompt(
         else:
             parts.append(FramePart(label, frame.ref, jpeg=frame.jpeg))
     parts.extend(TextPart(text) for _, text in notes)
-    parts.append(TextPart(_bounds(setting)))
+    parts.append(TextPart(bounds_text(setting)))
     return Prompt(SYSTEM_TEXT, tuple(parts), question, tuple(history))
 
 
@@ -109,7 +109,8 @@ def _notes(setting: Setting) -> list[tuple[int, str]]:
     return found
 
 
-def _bounds(setting: Setting) -> str:
+def bounds_text(setting: Setting) -> str:
+    """Return the note that ends the frames: what time it is, and what the question is about."""
     now = _clock(setting.now_us, setting, to_second=True)
     start, end = (
         _clock(t_us, setting, to_second=True) for t_us in (setting.span.start_us, setting.span.end_us)

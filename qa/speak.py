@@ -67,10 +67,10 @@ async def speak(
     limits = speech.settings
     begun = False
     try:
-        async with _closing(decoder.generate(prompt, request_id=speech.request, sampling=sampling)) as deltas:
+        async with closing(decoder.generate(prompt, request_id=speech.request, sampling=sampling)) as deltas:
             while True:
                 limit_s = limits.stall_limit_s if begun else limits.first_word_limit_s
-                delta = await _next(deltas, limit_s)
+                delta = await next_delta(deltas, limit_s)
                 if delta is None:
                     break
                 if delta.usage is not None:
@@ -96,14 +96,14 @@ async def speak(
         raise NoWords
 
 
-async def _next(deltas: AsyncIterator[Delta], limit_s: float) -> Delta | None:
+async def next_delta(deltas: AsyncIterator[Delta], limit_s: float) -> Delta | None:
     """Return the next piece, or None at the end. Raises TimeoutError after so long."""
     async with asyncio.timeout(limit_s):
         return await anext(deltas, None)
 
 
 @asynccontextmanager
-async def _closing(stream: AsyncIterator[Delta]) -> AsyncIterator[AsyncIterator[Delta]]:
+async def closing(stream: AsyncIterator[Delta]) -> AsyncIterator[AsyncIterator[Delta]]:
     """Close the stream on leaving, whatever the reason; that aborts the request."""
     try:
         yield stream
