@@ -9,7 +9,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.ids import FrameRef
@@ -31,6 +31,7 @@ class Dialect:
 
     stream_options: bool = True
     max_completion_tokens: bool = False
+    priority: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,12 @@ def request_body(
         case Prompt():
             messages = _messages_of_question(prompt)
         case Dialogue():
-            messages = [_message(message) for message in prompt.messages]
+            messages = messages_of_dialogue(prompt)
+    return stream_body(messages, model=model, sampling=sampling, dialect=dialect)
+
+
+def stream_body(messages: list[Json], *, model: str, sampling: SamplingParams, dialect: Dialect) -> Json:
+    """Return the body of a streamed chat request with these messages."""
     limit = "max_completion_tokens" if dialect.max_completion_tokens else "max_tokens"
     body: Json = {"model": model, "messages": messages, "stream": True, limit: sampling.max_tokens}
     body["temperature"] = sampling.temperature
@@ -103,6 +109,11 @@ def request_body(
     if dialect.stream_options:
         body["stream_options"] = {"include_usage": True}
     return body
+
+
+def messages_of_dialogue(dialogue: Dialogue) -> list[Json]:
+    """Return a dialogue's messages; pictures without a JPEG are left out."""
+    return [_message(message) for message in dialogue.messages]
 
 
 def _messages_of_question(prompt: Prompt) -> list[Json]:
@@ -151,9 +162,11 @@ def adapt(dialect: Dialect, status: int, message: str) -> Dialect | None:
     if status not in (400, 422):
         return None
     if dialect.stream_options and "stream_options" in message:
-        return Dialect(stream_options=False, max_completion_tokens=dialect.max_completion_tokens)
+        return replace(dialect, stream_options=False)
     if not dialect.max_completion_tokens and "max_completion_tokens" in message:
-        return Dialect(stream_options=dialect.stream_options, max_completion_tokens=True)
+        return replace(dialect, max_completion_tokens=True)
+    if dialect.priority and "priority" in message.lower():
+        return replace(dialect, priority=False)
     return None
 
 

@@ -48,6 +48,9 @@ class Reply:
         byte_by_byte: Send every byte as a chunk of its own.
         line_end: Between lines, ``\\n`` or ``\\r\\n``.
         space: Put a space after ``data:``, as most servers do.
+        opening: Begin the stream with an event that names the role and has no words, as vLLM does.
+        error_code: The status that an error, in mid-stream or instead of an answer, says it has.
+        figures: The usage sent, instead of one that counts.
     """
 
     deltas: tuple[str, ...] = ("Nothing ", "moved.")
@@ -71,6 +74,9 @@ class Reply:
     byte_by_byte: bool = False
     line_end: str = "\n"
     space: bool = True
+    opening: bool = False
+    error_code: int | None = None
+    figures: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, *deltas: str) -> "Reply":
@@ -80,10 +86,16 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class SeenFrame:
-    """A picture of a request, and the text part right before it."""
+    """A picture of a request, and the text part right before it.
+
+    ``ref`` and ``grid`` are those of a frame by id, ``embeds`` its features where they came with it.
+    """
 
     label: str
-    jpeg: bytes = field(repr=False)
+    jpeg: bytes = field(default=b"", repr=False)
+    ref: str | None = None
+    grid: tuple[int, ...] | None = None
+    embeds: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +137,19 @@ class SeenRequest:
             for part in content:
                 if part["type"] == "text":
                     before = part["text"]
+                elif part["type"] == "image_embeds":
+                    carried = part["image_embeds"]
+                    embeds = carried.get("image_embeds")
+                    grid = tuple(carried["image_grid_thw"])
+                    found.append(
+                        SeenFrame(
+                            before.strip(),
+                            ref=part["uuid"],
+                            grid=grid,
+                            embeds=base64.b64decode(embeds) if embeds else None,
+                        )
+                    )
+                    before = ""
                 else:
                     head, _, data = part["image_url"]["url"].partition(",")
                     assert head == "data:image/jpeg;base64", head
@@ -208,7 +233,19 @@ class ScriptedOpenAI:
         assert not self._thread.is_alive(), "the scripted server did not stop"
         self._thread = None
 
-    # ------------------------------------------------------------ in the server's thread
+    # ------------------------------------------------------------ in the server's thread; a kind of server may differ
+
+    def card(self, model: str) -> dict[str, Any]:
+        """Return what is listed of a model."""
+        return {"id": model}
+
+    async def other(self, request: SeenRequest) -> tuple[int, dict[str, Any]]:
+        """Return the status and body for a path that is neither chat nor models."""
+        return 404, error_body("no such path")
+
+    def judged(self, request: SeenRequest, reply: Reply) -> Reply:
+        """Return the reply that a request gets, such as a refusal instead of the one that was told."""
+        return reply
 
     async def _serve(self, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
@@ -243,17 +280,18 @@ class ScriptedOpenAI:
     ) -> bool:
         """Answer one request; return whether the connection may carry another."""
         if self._api_key and request.headers.get("authorization") != f"Bearer {self._api_key}":
-            await _send_json(writer, 401, _error("bad api key"))
+            await _send_json(writer, 401, error_body("bad api key"))
             return True
         if request.path.endswith("/models"):
-            await _send_json(writer, 200, {"object": "list", "data": [{"id": m} for m in self._models]})
+            await _send_json(writer, 200, {"object": "list", "data": [self.card(m) for m in self._models]})
             return True
         if not request.path.endswith("/chat/completions"):
-            await _send_json(writer, 404, _error("no such path"))
+            status, body = await self.other(request)
+            await _send_json(writer, status, body)
             return True
         self.requests.append(request)
         chosen = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
-        reply = chosen if isinstance(chosen, Reply) else chosen(request)
+        reply = self.judged(request, chosen if isinstance(chosen, Reply) else chosen(request))
         self.running += 1
         try:
             return await _Answer(request, reply, reader, writer, self._released).send()
@@ -298,7 +336,7 @@ class _Answer:
             return False
         if reply.status != 200:
             headers = {} if reply.retry_after_s is None else {"Retry-After": str(reply.retry_after_s)}
-            await _send_json(self._writer, reply.status, _error(reply.error), headers)
+            await _send_json(self._writer, reply.status, error_body(reply.error, reply.error_code), headers)
             return True
         if reply.never_streams or not self._request.body.get("stream"):
             await _send_json(self._writer, 200, self._whole())
@@ -310,12 +348,14 @@ class _Answer:
         head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
         self._writer.write(head.encode())
         await self._writer.drain()
+        if reply.opening:
+            await self._event(self._chunk('{"role":"assistant","content":""}', None))
         for number, literal in enumerate((*self._literals, None)):
             if reply.cut_at == number:
                 self._writer.transport.abort()
                 return False
             if reply.error_at == number:
-                await self._event(json.dumps(_error(reply.error)))
+                await self._event(json.dumps(error_body(reply.error, reply.error_code)))
                 return False
             if reply.stall_at == number:
                 await self._or_client_leaves(self._released.wait())
@@ -371,6 +411,8 @@ class _Answer:
         }
 
     def _usage(self) -> dict[str, Any]:
+        if self._reply.figures is not None:
+            return self._reply.figures | {"completion_tokens": len(self._literals)}
         prompt = 10 + 32 * len(self._request.frames)
         said = len(self._literals)
         return {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
@@ -418,8 +460,9 @@ async def _send_json(
     await writer.drain()
 
 
-def _error(message: str) -> dict[str, Any]:
-    return {"error": {"message": message, "type": "scripted", "code": None}}
+def error_body(message: str, code: int | None = None) -> dict[str, Any]:
+    """Return an error as OpenAI's servers write it."""
+    return {"error": {"message": message, "type": "scripted", "code": code}}
 
 
 def main() -> None:
