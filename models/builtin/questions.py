@@ -186,20 +186,38 @@ def _shape(random: Random, watched: Watched) -> ThingShape:
 def _when(random: Random, watched: Watched, kind: Asked, words: Words) -> tuple[str, Watched]:
     """Return words about time, and what they are about.
 
-    "At 14:03:05" in a question about one frame means the newest used frame of that second.
+    "At 14:03:05" in a question about one frame means the newest used frame that is not after that second.
     """
     single = kind in SINGLE_FRAME
     form = random.choice(words.now if single else words.over)
     clocks = [clock_of(moment.label) for moment in watched.moments]
     first, last = watched.moments[0], watched.moments[-1]
     ago = 1 + (last.t_us - first.t_us) // 1_000_000
-    at = random.choice(clocks)
     seconds = min((n for n in (2, 5, 10, 15, 20, 30, 60) if n >= ago), default=60)
+    at, newest = _second(random, clocks)
     slots = {"{at}": at, "{from}": clocks[0], "{to}": clocks[-1], "{n}": str(seconds)}
-    about = watched.until(len(clocks) - 1 - clocks[::-1].index(at)) if single and "{at}" in form else watched
+    about = watched.until(newest) if single and "{at}" in form else watched
     for slot, text in slots.items():
         form = form.replace(slot, text)
     return form, about
+
+
+def _second(random: Random, clocks: Sequence[str]) -> tuple[str, int]:
+    """Return a second of the frames' time, with the newest used frame that is not after it.
+
+    People name any second; on a quiet scene about half of them have no frame.
+    """
+    count = len(clocks)
+    at = count - 1 - clocks[::-1].index(random.choice(clocks))
+    day_s = [_seconds_of_day(clock) for clock in clocks]
+    until_next = (day_s[at + 1] - day_s[at]) % 86_400 if at + 1 < count else 1
+    named = (day_s[at] + random.randrange(max(1, until_next))) % 86_400
+    return f"{named // 3600:02d}:{named // 60 % 60:02d}:{named % 60:02d}", at
+
+
+def _seconds_of_day(clock: str) -> int:
+    hours, minutes, seconds = map(int, clock.split(":"))
+    return hours * 3600 + minutes * 60 + seconds
 
 
 def clock_of(label: str) -> str:

@@ -52,14 +52,14 @@ def test_the_same_chance_gives_the_same_question() -> None:
     assert first == again
 
 
-def test_at_a_time_means_the_newest_used_frame_of_that_second() -> None:
+def test_at_a_time_means_the_newest_used_frame_that_is_not_after_that_second() -> None:
     late = watched(thing(1), thing(2, "blue", "square", at=(0.1, 0.1), comes_s=2.5), frames_s=(0, 2, 2.4, 3))
     told = {}
-    for seed in range(300):
+    for seed in range(400):
         question = draw_question(Random(seed), late, Asked.SEE, Tongue.EN)
         if question and " at 14" in question.text:
             told[clock_of(question.text)] = "blue" in question.answer
-    assert told == {"14:03:00": False, "14:03:02": False, "14:03:03": True}
+    assert told == {"14:03:00": False, "14:03:01": False, "14:03:02": False, "14:03:03": True}
 
 
 def test_conversations_hold_every_question_once() -> None:
