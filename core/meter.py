@@ -61,6 +61,37 @@ class Metric(Enum):
     )
     WINDOW_BYTES = MetricSpec("livelens_window_bytes", MetricKind.GAUGE, "Bytes held, by tier", ("tier",))
     WINDOW_FRAMES = MetricSpec("livelens_window_frames", MetricKind.GAUGE, "Frames held, by tier", ("tier",))
+    PUBLISHED = MetricSpec(
+        "livelens_frames_published_total",
+        MetricKind.COUNTER,
+        "Frames written to Redis, also those written again",
+    )
+    PUBLISH_DROPPED = MetricSpec(
+        "livelens_publish_dropped_total",
+        MetricKind.COUNTER,
+        "Frames and records that left the publish queue for load; they are found again in the pool",
+    )
+    PUBLISH_WAITING = MetricSpec(
+        "livelens_publish_waiting", MetricKind.GAUGE, "Frames and records waiting to be written to Redis"
+    )
+    REDIS_UP = MetricSpec("livelens_redis_up", MetricKind.GAUGE, "1 while Redis takes what is published")
+    REDIS_OUTAGES = MetricSpec(
+        "livelens_redis_outages_total", MetricKind.COUNTER, "Times Redis stopped taking writes", ("fault",)
+    )
+    REDIS_CLOCK_OFFSET_SECONDS = MetricSpec(
+        "livelens_redis_clock_offset_seconds", MetricKind.GAUGE, "Redis TIME less service clock"
+    )
+    PROMOTED = MetricSpec(
+        "livelens_frames_promoted_total",
+        MetricKind.COUNTER,
+        "Spilled frames that readers asked their owner for, by outcome",
+        ("outcome",),
+    )
+    PROMOTE_SECONDS = MetricSpec(
+        "livelens_promote_seconds",
+        MetricKind.HISTOGRAM,
+        "A reader's wait for its owner to publish spilled frames",
+    )
     EVICTED = MetricSpec("livelens_frames_evicted_total", MetricKind.COUNTER, "Frames aged out", ("reason",))
     RECORDS_EVICTED = MetricSpec(
         "livelens_records_evicted_total", MetricKind.COUNTER, "Records of the window aged out", ("reason",)
@@ -85,7 +116,10 @@ class Metric(Enum):
         "livelens_chats_total", MetricKind.COUNTER, "Dialogues about still pictures by outcome", ("outcome",)
     )
     CHAT_PICTURES = MetricSpec(
-        "livelens_chat_pictures_total", MetricKind.COUNTER, "Pictures in dialogues, by what was done", ("how",)
+        "livelens_chat_pictures_total",
+        MetricKind.COUNTER,
+        "Pictures in dialogues, by what was done",
+        ("how",),
     )
     CHAT_FIRST_WORD_SECONDS = MetricSpec(
         "livelens_chat_time_to_first_token_seconds",

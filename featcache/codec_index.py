@@ -55,6 +55,12 @@ def decode_entry(entry: bytes, *, camera_id: CameraId, tier: Tier = Tier.REDIS) 
         raise ForgedValue("index") from None
 
 
+def held_time(member: bytes) -> int | None:
+    """Return the stream time of a member ``size:t_us`` of the frames whose value lies in Redis; None if forged."""
+    text = member.rpartition(b":")[2]
+    return int(text) if text.isdigit() and len(text) <= 17 else None
+
+
 def _grid(text: str, *, tokens: int) -> tuple[int, int, int] | None:
     """Return the grid, bounded: a decoder makes room for what it says before it has seen a frame."""
     if (text == _NO_GRID) != (tokens == 0):

@@ -4,7 +4,7 @@ No method waits, so each one is whole or not done at all, whoever is cancelled. 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.ids import CameraId, FrameRef, Incarnation, InvalidFrameRef, split_frame_ref
@@ -131,6 +131,20 @@ class MemoryPool:
 
     async def records(self, camera_id: CameraId, span: Span) -> tuple[Record, ...]:
         return self._shelf(camera_id).records(span)
+
+    # what Redis holds of it
+
+    def publish(self, camera_id: CameraId, times_us: Iterable[int]) -> None:
+        """Note that frames lie in Redis too; the index shows them there. An unknown camera is passed over."""
+        shelf = self._shelves.get(camera_id)
+        if shelf is not None:
+            shelf.publish(times_us)
+
+    def spill(self, camera_id: CameraId, *, before_us: int) -> None:
+        """Note that no frame with ``t_us < before_us`` lies in Redis any more."""
+        shelf = self._shelves.get(camera_id)
+        if shelf is not None:
+            shelf.spill(before_us)
 
     def statistics(self) -> PoolStatistics:
         """Return what is held now and what has aged out so far."""

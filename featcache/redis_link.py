@@ -72,13 +72,16 @@ class RedisLink:
         """Delete every key that begins with ``root``, whose hash tag they share; return how many."""
         from redis.exceptions import RedisClusterException, RedisError
 
-        gone = 0
+        gone, before = 0, _cancels()
         try:
             async with asyncio.timeout(4 * self._settings.operation_timeout_us / 1e6):
                 async for key in self._opened().scan_iter(match=f"{root}*", count=1000):
+                    _pass_on_cancel(before)
                     gone += int(await self._opened().execute_command("UNLINK", key))
         except (RedisError, RedisClusterException, OSError) as error:
+            _pass_on_cancel(before)
             raise self._unavailable(camera_id, error) from error
+        _pass_on_cancel(before)
         return gone
 
     async def aclose(self) -> None:

@@ -1,27 +1,50 @@
 """Reads the published copy of any camera's window, from any process (``featcache.window.WindowReader``).
 
-The sorted index is a hint: a frame it names may be gone, and a reader that notices takes the entry out. A value
-that is not one of ours, whoever put it there, is counted and left out; it is never an error of the question.
+The sorted index is a hint: a frame it names may be gone, and a reader that notices mends it. A frame that only
+its owner holds is asked for, and left out where it has not come within half a second. A value that is not one of
+ours, whoever put it there, is counted and left out; it is never an error of the question.
 """
 
+import re
+import secrets
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from core.ids import CameraId, FrameRef, Incarnation, split_frame_ref
 from core.meter import Meter, Metric
 from core.records import Record
 from core.spans import Span
 from featcache.codec import ForgedValue, decode_frame
-from featcache.codec_index import decode_entry
+from featcache.codec_index import decode_entry, held_time
 from featcache.codec_records import decode_record
 from featcache.errors import UnknownCamera, WindowUnavailable
-from featcache.redis_keys import LifeKeys, camera_key
+from featcache.redis_keys import LifeKeys, OwnerKeys, camera_key
 from featcache.redis_link import Command, Fault, RedisLink, Reply, evaluate
+from featcache.redis_requests import LIMIT_US, Request, ask
 from featcache.redis_scripts import HEAD, MEND
 from featcache.redis_settings import RedisSettings
 from featcache.shelf import reaches
-from featcache.window import FrameInfo, Head, StoredFrame
+from featcache.window import FrameInfo, Head, StoredFrame, Tier
+
+_OWNER = re.compile(rb"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A camera's present life as Redis tells of it.
+
+    Attributes:
+        owner: Who holds its pool; None where nobody says so.
+        behind: Where the owner holds the frames that are spilled; None where nothing is.
+    """
+
+    incarnation: Incarnation
+    keys: LifeKeys
+    owner: str | None
+    behind: Tier | None
 
 
 class RedisReader:
@@ -49,50 +72,62 @@ class RedisReader:
         await self._link.aclose()
 
     async def head(self, camera_id: CameraId) -> Head:
-        incarnation, _, (reply,) = await self._ask(
+        present, (reply,) = await self._ask(
             camera_id, lambda keys: [evaluate(HEAD, keys.all_declared(), keys.root)]
         )
         if reply[0] != b"ok":
             raise UnknownCamera(camera_id)
-        return _head(incarnation, reply)
+        return _head(present.incarnation, reply)
 
     async def index(self, camera_id: CameraId, span: Span) -> tuple[FrameInfo, ...]:
-        _, _, (entries,) = await self._ask(
-            camera_id, lambda keys: [("ZRANGEBYSCORE", keys.index, span.start_us, f"({span.end_us}")]
+        limits = (span.start_us, f"({span.end_us}")
+        present, (entries, held) = await self._ask(
+            camera_id,
+            lambda keys: [("ZRANGEBYSCORE", key, *limits) for key in (keys.index, keys.held)],
         )
-        return self._infos(camera_id, entries)
+        return self._infos(camera_id, present, entries, held)
 
     async def newest(self, camera_id: CameraId, *, before_us: int, count: int) -> tuple[FrameInfo, ...]:
-        limit = ("LIMIT", 0, max(0, count))
-        _, _, (entries,) = await self._ask(
-            camera_id, lambda keys: [("ZREVRANGEBYSCORE", keys.index, f"({before_us}", "-inf", *limit)]
+        limits = (f"({before_us}", "-inf", "LIMIT", 0, max(0, count))
+        present, (entries, held) = await self._ask(
+            camera_id,
+            lambda keys: [("ZREVRANGEBYSCORE", key, *limits) for key in (keys.index, keys.held)],
         )
-        return self._infos(camera_id, reversed(entries))
+        return self._infos(camera_id, present, reversed(entries), held)
 
     async def fetch(self, refs: Sequence[FrameRef]) -> tuple[StoredFrame, ...]:
-        wanted: dict[CameraId, dict[int, None]] = {}
-        parts = [split_frame_ref(ref) for ref in refs]
-        for part in parts:
-            wanted.setdefault(part.camera_id, {})[part.t_us] = None
         found: dict[FrameRef, StoredFrame] = {}
-        for camera_id, times in wanted.items():
+        for camera_id, times in _by_camera(refs).items():
             try:
-                frames = await self._frames(camera_id, tuple(times))
+                frames = await self._frames(camera_id, times)
             except UnknownCamera:
                 continue
             found.update((frame.ref, frame) for frame in frames)
         return tuple(found[ref] for ref in refs if ref in found)
 
+    async def promote(self, refs: Sequence[FrameRef]) -> tuple[FrameRef, ...]:
+        """Have frames lie in Redis, for others who read only that; return those that do.
+
+        Raises InvalidFrameRef, WindowUnavailable.
+        """
+        there: set[tuple[CameraId, int]] = set()
+        for camera_id, times in _by_camera(refs).items():
+            try:
+                there |= {(camera_id, t_us) for t_us in await self._present_times(camera_id, times)}
+            except UnknownCamera:
+                continue
+        return tuple(ref for ref in refs if split_frame_ref(ref)[:2] in there)
+
     async def at(self, camera_id: CameraId, t_us: int) -> StoredFrame | None:
         return next(iter(await self._frames(camera_id, (t_us,))), None)
 
     async def records(self, camera_id: CameraId, span: Span) -> tuple[Record, ...]:
-        _, keys, (live,) = await self._ask(
+        present, (live,) = await self._ask(
             camera_id, lambda keys: [("ZRANGEBYSCORE", keys.ends, span.start_us, "+inf")]
         )
         if not live:
             return ()
-        (values,) = await self._link.run(camera_id, [("HMGET", keys.records, *live)])
+        (values,) = await self._link.run(camera_id, [("HMGET", present.keys.records, *live)])
         kept = self._records(value for value in values if value is not None)
         touching = [r for r in kept if r.start_us < span.end_us and reaches(r, span.start_us)]
         return tuple(sorted(touching, key=lambda record: (record.start_us, record.key)))
@@ -114,7 +149,7 @@ class RedisReader:
 
     async def _ask(
         self, camera_id: CameraId, make: Callable[[LifeKeys], list[Command]]
-    ) -> tuple[Incarnation, LifeKeys, list[Reply]]:
+    ) -> tuple[Present, list[Reply]]:
         """Ask of the camera's present life. The remembered one is tried first; it may have ended meanwhile."""
         incarnation = self._lives.get(camera_id)
         for remembered in (True, False):
@@ -123,16 +158,33 @@ class RedisReader:
             if incarnation is None:
                 continue
             keys = self._keys(camera_id, incarnation)
-            alive, *replies = await self._link.run(camera_id, [("HEXISTS", keys.life, "fence"), *make(keys)])
-            if alive:
-                return incarnation, keys, replies
+            (fence, owner, behind), *replies = await self._link.run(
+                camera_id, [("HMGET", keys.life, "fence", "owner", "behind"), *make(keys)]
+            )
+            if fence is not None:
+                return _present(incarnation, keys, owner, behind), replies
         self._lives.pop(camera_id, None)
         raise UnknownCamera(camera_id)
 
     async def _frames(self, camera_id: CameraId, times: Sequence[int]) -> list[StoredFrame]:
-        _, keys, (values,) = await self._ask(
+        present, (values,) = await self._ask(
             camera_id, lambda keys: [("MGET", *(keys.frame(t_us) for t_us in times))]
         )
+        frames, missing = self._decoded(camera_id, times, values)
+        if missing and await self._ask_owner(camera_id, present, missing):
+            (values,) = await self._link.run(
+                camera_id, [("MGET", *(present.keys.frame(t_us) for t_us in missing))]
+            )
+            more, missing = self._decoded(camera_id, missing, values)
+            frames += more
+        if missing:
+            await self._mend(camera_id, present.keys, missing)
+        return frames
+
+    def _decoded(
+        self, camera_id: CameraId, times: Sequence[int], values: Sequence[bytes | None]
+    ) -> tuple[list[StoredFrame], list[int]]:
+        """Return the frames that are whole, and the times of those that are not there."""
         frames, missing = [], []
         for t_us, value in zip(times, values, strict=True):
             if value is None:
@@ -142,22 +194,55 @@ class RedisReader:
                 frames.append(decode_frame(value, camera_id=camera_id, t_us=t_us))
             except ForgedValue as error:
                 self._refuse(error)
-        if missing:
-            await self._mend(camera_id, keys, missing)
-        return frames
+        return frames, missing
+
+    async def _present_times(self, camera_id: CameraId, times: Sequence[int]) -> list[int]:
+        def exist(keys: LifeKeys) -> list[Command]:
+            return [("EXISTS", keys.frame(t_us)) for t_us in times]
+
+        present, there = await self._ask(camera_id, exist)
+        missing = [t_us for t_us, found in zip(times, there, strict=True) if not found]
+        if missing and await self._ask_owner(camera_id, present, missing):
+            there = await self._link.run(camera_id, exist(present.keys))
+        return [t_us for t_us, found in zip(times, there, strict=True) if found]
+
+    async def _ask_owner(self, camera_id: CameraId, present: Present, times: Sequence[int]) -> bool:
+        """Ask the owner to put spilled frames into Redis; return whether it answered in time."""
+        if present.owner is None or present.behind is None:
+            return False
+        keys = OwnerKeys.of(self._redis.prefix, present.owner)
+        request = Request(camera_id, present.incarnation, tuple(times), secrets.token_hex(8))
+        wait_s = min(LIMIT_US, self._redis.reply_timeout_us * 4 // 5) / 1e6
+        began_s = time.monotonic()
+        (said,) = await self._link.run(camera_id, [ask(keys, request)])
+        answered = bool(said == b"asked")
+        if answered:
+            (reply,) = await self._link.run(
+                camera_id, [("BLPOP", keys.reply(request.reply), f"{wait_s:.3f}")]
+            )
+            answered = reply is not None
+        self._meter.observe(Metric.PROMOTE_SECONDS, time.monotonic() - began_s)
+        return answered
 
     async def _mend(self, camera_id: CameraId, keys: LifeKeys, missing: Sequence[int]) -> None:
-        """Take entries out of the index whose frames are gone; where it cannot be written, leave them."""
+        """Take frames out of the index that are gone; where it cannot be written, leave them."""
         with suppress(WindowUnavailable):
             await self._link.run(camera_id, [evaluate(MEND, keys.all_declared(), keys.root, *missing)])
 
-    def _infos(self, camera_id: CameraId, entries: Iterable[bytes]) -> tuple[FrameInfo, ...]:
+    def _infos(
+        self, camera_id: CameraId, present: Present, entries: Iterable[bytes], held: Sequence[bytes]
+    ) -> tuple[FrameInfo, ...]:
+        here = None if present.behind is None else {held_time(member) for member in held}
         infos = []
         for entry in entries:
             try:
-                infos.append(decode_entry(entry, camera_id=camera_id))
+                info = decode_entry(entry, camera_id=camera_id)
             except ForgedValue as error:
                 self._refuse(error)
+                continue
+            if here is not None and info.t_us not in here and present.behind is not None:
+                info = replace(info, tier=present.behind)
+            infos.append(info)
         return tuple(infos)
 
     def _records(self, values: Iterable[bytes]) -> Iterator[Record]:
@@ -183,3 +268,20 @@ def _head(incarnation: Incarnation, reply: Reply) -> Head:
         size_bytes=int(size_bytes),
         next_seq=int(next_seq),
     )
+
+
+def _present(incarnation: Incarnation, keys: LifeKeys, owner: bytes | None, behind: bytes | None) -> Present:
+    known = owner is not None and _OWNER.fullmatch(owner) is not None
+    try:
+        tier = Tier(behind.decode()) if behind else None
+    except ValueError:
+        tier = None
+    return Present(incarnation, keys, owner.decode() if owner and known else None, tier)
+
+
+def _by_camera(refs: Sequence[FrameRef]) -> dict[CameraId, tuple[int, ...]]:
+    """Return the times asked of each camera, each once. Raises InvalidFrameRef."""
+    wanted: dict[CameraId, dict[int, None]] = {}
+    for part in [split_frame_ref(ref) for ref in refs]:
+        wanted.setdefault(part.camera_id, {})[part.t_us] = None
+    return {camera_id: tuple(times) for camera_id, times in wanted.items()}

@@ -6,6 +6,9 @@ through Lua: they are SET under a staged key, and the script renames it, or remo
 
 Each script gets ``LifeKeys.all_declared()`` as its keys and the life's root as ARGV[1]; frame keys are made from
 that root, so they lie in the same slot. Times are printed with ``%.0f``: Lua's own conversion loses digits.
+
+The index is of the whole window; ``held`` is of the frames whose value lies here. A frame in the index and not in
+``held`` is spilled: its owner alone has it.
 """
 
 import hashlib
@@ -25,11 +28,12 @@ class Script:
 
 _COMMON = """
 local life, index, gone = KEYS[1], KEYS[2], KEYS[3]
-local records, starts, ends = KEYS[4], KEYS[5], KEYS[6]
+local records, starts, ends, held = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local root = ARGV[1]
 
 local function whole(n) return string.format('%.0f', n) end
 local function size_of(entry) return tonumber(string.match(entry, '^(%d+):')) or 0 end
+local function add(counter, n) redis.call('HINCRBY', life, counter, whole(n)) end
 
 local function refusal(fence)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
@@ -39,25 +43,44 @@ local function refusal(fence)
   return nil
 end
 
-local function state(word, count, records_gone)
-  local first = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
-  return {word, count, tonumber(redis.call('HGET', life, 'bytes') or '0'), redis.call('ZCARD', index),
-          first[2] and whole(tonumber(first[2])) or '', records_gone or 0}
+local function state(word, count, records_gone, marks)
+  local first = redis.call('ZRANGE', held, 0, 0, 'WITHSCORES')
+  return {word, count, tonumber(redis.call('HGET', life, 'bytes') or '0'), redis.call('ZCARD', held),
+          first[2] and whole(tonumber(first[2])) or '', records_gone or 0, marks or ''}
+end
+
+local function release(t)
+  local member = redis.call('ZRANGEBYSCORE', held, t, t)[1]
+  redis.call('UNLINK', root .. 'f:' .. t)
+  if not member then return 0 end
+  redis.call('ZREM', held, member)
+  add('bytes', -size_of(member))
+  return size_of(member)
 end
 
 local function forget(pairs_, moves_mark)
-  local freed, newest = 0, nil
+  local freed, listed, newest = 0, 0, nil
   for i = 1, #pairs_, 2 do
     local t = whole(tonumber(pairs_[i + 1]))
-    redis.call('UNLINK', root .. 'f:' .. t)
     redis.call('ZREM', index, pairs_[i])
-    freed, newest = freed + size_of(pairs_[i]), t
+    freed, listed, newest = freed + release(t), listed + size_of(pairs_[i]), t
   end
   if newest then
-    redis.call('HINCRBY', life, 'bytes', whole(-freed))
+    add('total', -listed)
     if moves_mark then redis.call('HSET', life, 'mark', whole(tonumber(newest) + 1)) end
   end
   return freed
+end
+
+local function list(t, entry)
+  local old = redis.call('ZRANGEBYSCORE', index, t, t)
+  if #old == 1 and old[1] == entry then return end
+  for _, one in ipairs(old) do
+    redis.call('ZREM', index, one)
+    add('total', -size_of(one))
+  end
+  redis.call('ZADD', index, t, entry)
+  add('total', size_of(entry))
 end
 
 local function forget_record(key)
@@ -66,9 +89,13 @@ local function forget_record(key)
   redis.call('ZREM', ends, key)
 end
 
-local function age(before)
+local function age_frames(before)
   local old = redis.call('ZRANGEBYSCORE', index, '-inf', '(' .. before, 'WITHSCORES')
   forget(old, true)
+  return #old / 2
+end
+
+local function age_records(before)
   local dropped = 0
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', before)) do
     local start = redis.call('ZSCORE', starts, key)
@@ -77,11 +104,11 @@ local function age(before)
       dropped = dropped + 1
     end
   end
-  return #old / 2, dropped
+  return dropped
 end
 
 local function renew(ttl_ms)
-  for i = 1, 6 do if i ~= 3 then redis.call('PEXPIRE', KEYS[i], ttl_ms) end end
+  for i = 1, 7 do if i ~= 3 then redis.call('PEXPIRE', KEYS[i], ttl_ms) end end
 end
 """
 
@@ -96,13 +123,13 @@ def _read(body: str) -> Script:
 
 BEGIN = _write(
     """
--- root, fence (0: take the next), ttl_ms
+-- root, fence (0: take the next), ttl_ms, owner, tier of what is spilled ('': nothing is)
 if redis.call('EXISTS', gone) == 1 then return {'gone', 0} end
 local kept = tonumber(redis.call('HGET', life, 'fence') or '0')
 local mine = tonumber(ARGV[2])
 if mine == 0 then mine = kept + 1 end
 if mine < kept then return {'fenced', kept} end
-redis.call('HSET', life, 'fence', whole(mine))
+redis.call('HSET', life, 'fence', whole(mine), 'owner', ARGV[4], 'behind', ARGV[5])
 renew(ARGV[3])
 return {'ok', mine}
 """
@@ -110,50 +137,112 @@ return {'ok', mine}
 
 COMMIT = _write(
     """
--- root, fence, staged token, t_us, entry, seq, retention_us, ttl_ms
-local staged, t, entry = root .. 's:' .. ARGV[3], ARGV[4], ARGV[5]
+-- root, fence, retention_us, ttl_ms, then of each frame: staged token, t_us, entry, seq
+-- says of each frame: k kept, l late, u no longer staged
 local why = refusal(ARGV[2])
 if why then
-  redis.call('UNLINK', staged)
+  for i = 5, #ARGV, 4 do redis.call('UNLINK', root .. 's:' .. ARGV[i]) end
   return {why}
 end
-if redis.call('EXISTS', staged) == 0 then return {'unstaged'} end
-if tonumber(ARGV[6]) >= tonumber(redis.call('HGET', life, 'next_seq') or '0') then
-  redis.call('HSET', life, 'next_seq', whole(tonumber(ARGV[6]) + 1))
+local mark = tonumber(redis.call('HGET', life, 'mark') or '0')
+local next_seq, said = tonumber(redis.call('HGET', life, 'next_seq') or '0'), {}
+for i = 5, #ARGV, 4 do
+  local staged, t, entry = root .. 's:' .. ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  next_seq = math.max(next_seq, tonumber(ARGV[i + 3]) + 1)
+  if tonumber(t) < mark then
+    redis.call('UNLINK', staged)
+    said[#said + 1] = 'l'
+  elseif redis.call('EXISTS', staged) == 0 then
+    said[#said + 1] = 'u'
+  else
+    release(t)
+    redis.call('RENAME', staged, root .. 'f:' .. t)
+    redis.call('PEXPIRE', root .. 'f:' .. t, ARGV[4])
+    redis.call('ZADD', held, t, size_of(entry) .. ':' .. t)
+    add('bytes', size_of(entry))
+    list(t, entry)
+    said[#said + 1] = 'k'
+  end
 end
-local mark = redis.call('HGET', life, 'mark')
-if mark and tonumber(t) < tonumber(mark) then
-  redis.call('UNLINK', staged)
-  return state('late', 0)
+redis.call('HSET', life, 'next_seq', whole(next_seq))
+local newest, evicted, dropped = redis.call('ZRANGE', index, -1, -1, 'WITHSCORES')[2], 0, 0
+if newest then
+  local before = whole(tonumber(newest) - tonumber(ARGV[3]))
+  evicted, dropped = age_frames(before), age_records(before)
 end
-forget(redis.call('ZRANGEBYSCORE', index, t, t, 'WITHSCORES'), false)
-redis.call('RENAME', staged, root .. 'f:' .. t)
-redis.call('PEXPIRE', root .. 'f:' .. t, ARGV[8])
-redis.call('ZADD', index, t, entry)
-redis.call('HINCRBY', life, 'bytes', whole(size_of(entry)))
-local newest = redis.call('ZRANGE', index, -1, -1, 'WITHSCORES')
-local evicted, dropped = age(whole(tonumber(newest[2]) - tonumber(ARGV[7])))
-renew(ARGV[8])
-return state('ok', evicted, dropped)
+renew(ARGV[4])
+return state('ok', evicted, dropped, table.concat(said))
+"""
+)
+
+LIST = _write(
+    """
+-- root, fence, ttl_ms, then of each frame: t_us, entry
+local why = refusal(ARGV[2])
+if why then return {why} end
+local mark = tonumber(redis.call('HGET', life, 'mark') or '0')
+for i = 4, #ARGV, 2 do
+  if tonumber(ARGV[i]) >= mark then list(ARGV[i], ARGV[i + 1]) end
+end
+renew(ARGV[3])
+return state('ok', 0)
+"""
+)
+
+LEND = _write(
+    """
+-- root, fence, ttl_ms, then of each frame: staged token, t_us; their values stay for the time given only
+local why = refusal(ARGV[2])
+local lent = 0
+for i = 4, #ARGV, 2 do
+  local staged, t = root .. 's:' .. ARGV[i], ARGV[i + 1]
+  if why or redis.call('ZCOUNT', held, t, t) > 0 or redis.call('ZCOUNT', index, t, t) == 0 then
+    redis.call('UNLINK', staged)
+  elseif redis.call('EXISTS', staged) == 1 then
+    redis.call('RENAME', staged, root .. 'f:' .. t)
+    redis.call('PEXPIRE', root .. 'f:' .. t, ARGV[3])
+    lent = lent + 1
+  end
+end
+return {why or 'ok', lent}
+"""
+)
+
+FORGET = _write(
+    """
+-- root, fence, times of frames that nobody holds
+local why = refusal(ARGV[2])
+if why then return {why} end
+local count = 0
+for i = 3, #ARGV do
+  local stale = redis.call('ZRANGEBYSCORE', index, ARGV[i], ARGV[i], 'WITHSCORES')
+  forget(stale, false)
+  count = count + #stale / 2
+end
+return state('ok', count)
 """
 )
 
 EVICT = _write(
     """
--- root, fence, bytes to free, bytes to leave at least, time up to which frames may go
+-- root, fence, bytes to free, bytes to leave at least, time up to which frames may go, '1': they stay in the index
 local why = refusal(ARGV[2])
 if why then return {why} end
 local need, level, limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local held, count = tonumber(redis.call('HGET', life, 'bytes') or '0'), 0
-while need > 0 and held > level do
-  local first = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
+local bytes, count = tonumber(redis.call('HGET', life, 'bytes') or '0'), 0
+while need > 0 and bytes > level do
+  local first = redis.call('ZRANGE', held, 0, 0, 'WITHSCORES')
   if not first[2] then
     redis.call('HSET', life, 'bytes', '0')
     break
   end
   if count > 0 and tonumber(first[2]) > limit then break end
-  local freed = forget(first, true)
-  need, held, count = need - freed, held - freed, count + 1
+  local t = whole(tonumber(first[2]))
+  local freed = release(t)
+  if ARGV[6] ~= '1' then
+    forget(redis.call('ZRANGEBYSCORE', index, '-inf', t, 'WITHSCORES'), true)
+  end
+  need, bytes, count = need - freed, bytes - freed, count + 1
 end
 return state('ok', count)
 """
@@ -161,24 +250,24 @@ return state('ok', count)
 
 TRIM = _write(
     """
--- root, before_us
+-- root, time before which frames go, and records
 local why = refusal(nil)
 if why then return {why} end
-local evicted, dropped = age(ARGV[2])
-return state('ok', evicted, dropped)
+return state('ok', age_frames(ARGV[2]), age_records(ARGV[3]))
 """
 )
 
-RECORD = Script(
-    f"""#!lua
-{_COMMON}
--- root, fence, key, value, start, end or +inf, most records, ttl_ms
+RECORD = _write(
+    """
+-- root, fence, most records, ttl_ms, then of each record: key, value, start, end or +inf
 local why = refusal(ARGV[2])
-if why then return {{why}} end
-redis.call('HSET', records, ARGV[3], ARGV[4])
-redis.call('ZADD', starts, ARGV[5], ARGV[3])
-redis.call('ZADD', ends, ARGV[6], ARGV[3])
-local excess, dropped, at = redis.call('HLEN', records) - tonumber(ARGV[7]), 0, 0
+if why then return {why} end
+for i = 5, #ARGV, 4 do
+  redis.call('HSET', records, ARGV[i], ARGV[i + 1])
+  redis.call('ZADD', starts, ARGV[i + 2], ARGV[i])
+  redis.call('ZADD', ends, ARGV[i + 3], ARGV[i])
+end
+local excess, dropped, at = redis.call('HLEN', records) - tonumber(ARGV[3]), 0, 0
 while dropped < excess do
   local key = redis.call('ZRANGE', starts, at, at)[1]
   if not key then break end
@@ -189,8 +278,8 @@ while dropped < excess do
     dropped = dropped + 1
   end
 end
-renew(ARGV[8])
-return {{'ok', dropped}}
+renew(ARGV[4])
+return {'ok', dropped}
 """
 )
 
@@ -203,21 +292,23 @@ for _, t in ipairs(redis.call('ZRANGE', index, 0, -1, 'WITHSCORES')) do
   local number = tonumber(t)
   if number then redis.call('UNLINK', root .. 'f:' .. whole(number)) end
 end
-redis.call('UNLINK', life, index, records, starts, ends)
+redis.call('UNLINK', life, index, records, starts, ends, held)
 return {'ok', count}
 """
 )
 
 MEND = _write(
     """
--- root, times whose frames a reader did not find
+-- root, times whose frames a reader did not find; where an owner keeps what is spilled they stay in the index
 if refusal(nil) then return {'ok', 0} end
-local mended = 0
+local behind, mended = redis.call('HGET', life, 'behind') or '', 0
 for i = 2, #ARGV do
   if redis.call('EXISTS', root .. 'f:' .. ARGV[i]) == 0 then
-    local stale = redis.call('ZRANGEBYSCORE', index, ARGV[i], ARGV[i], 'WITHSCORES')
-    if stale[1] then
+    if behind == '' then
+      local stale = redis.call('ZRANGEBYSCORE', index, ARGV[i], ARGV[i], 'WITHSCORES')
       forget(stale, false)
+      mended = mended + #stale / 2
+    elseif release(ARGV[i]) > 0 then
       mended = mended + 1
     end
   end
@@ -232,7 +323,7 @@ HEAD = _read(
 if refusal(nil) then return {'missing'} end
 local first = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
 local last = redis.call('ZRANGE', index, -1, -1, 'WITHSCORES')
-local kept = redis.call('HMGET', life, 'mark', 'bytes', 'next_seq')
+local kept = redis.call('HMGET', life, 'mark', 'total', 'next_seq')
 return {'ok', first[2] and whole(tonumber(first[2])) or '', last[2] and whole(tonumber(last[2])) or '',
         kept[1] or '', redis.call('ZCARD', index), kept[2] or '0', kept[3] or '0'}
 """
@@ -245,5 +336,16 @@ local seen = redis.call('GET', KEYS[1]) or ''
 if seen ~= ARGV[1] then return seen end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return ARGV[2]
+"""
+)
+
+ASK = Script(
+    """#!lua flags=allow-oom
+-- the owner's alive and wanted keys; the request, how long it may wait (ms), how many may wait
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'away' end
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 'busy' end
+redis.call('RPUSH', KEYS[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return 'asked'
 """
 )

@@ -53,8 +53,10 @@ class RedisSettings:
             raise ValueError("cluster needs an address over TCP, not a unix socket")
         if self.protocol not in (2, 3):
             raise ValueError(f"protocol must be 2 or 3, got {self.protocol}")
-        if not self.prefix or set(self.prefix) & set("{}* "):
-            raise ValueError("prefix must not be empty or hold braces, stars or blanks")
+        if not self.prefix or set(self.prefix) & set("{}*?[]\\ "):
+            raise ValueError(
+                "prefix must not be empty or hold braces, brackets, stars, question marks or blanks"
+            )
         for name in (
             "connect_timeout_us",
             "reply_timeout_us",

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
+from dataclasses import replace
 
 from core.ids import FrameRef, Incarnation
 from core.records import Gap, Record
@@ -21,6 +22,7 @@ class Shelf:
         self._times: list[int] = []
         self._frames: list[StoredFrame] = []
         self._infos: list[FrameInfo] = []  # built once, so that reading the index is a slice
+        self._published: list[int] = []  # times of the frames that lie in Redis too, sorted
         self._evicted_before_us: int | None = None
         self._next_seq = 0
         self._records: dict[str, Record] = {}
@@ -60,6 +62,8 @@ class Shelf:
         at = bisect_left(self._times, frame.t_us)
         if at < len(self._times) and self._times[at] == frame.t_us:
             self.size_bytes -= self._infos[at].size_bytes
+            if self._infos[at].tier is Tier.REDIS:
+                del self._published[bisect_left(self._published, frame.t_us)]
             self._frames[at], self._infos[at] = frame, info
         else:
             self._times.insert(at, frame.t_us)
@@ -88,6 +92,27 @@ class Shelf:
         end = bisect_left(self._times, before_us)
         return tuple(self._infos[max(0, end - max(0, count)) : end])
 
+    def publish(self, times_us: Iterable[int]) -> None:
+        """Note that frames lie in Redis too; the index says so from now on."""
+        for t_us in times_us:
+            if self._show(t_us, Tier.REDIS):
+                insort(self._published, t_us)
+
+    def spill(self, before_us: int) -> None:
+        """Note that no frame with ``t_us < before_us`` lies in Redis any more."""
+        count = bisect_left(self._published, before_us)
+        for t_us in self._published[:count]:
+            self._show(t_us, Tier.MEMORY)
+        del self._published[:count]
+
+    def _show(self, t_us: int, tier: Tier) -> bool:
+        """Change the tier that the index shows; return whether there was something to change."""
+        at = bisect_left(self._times, t_us)
+        if at == len(self._times) or self._times[at] != t_us or self._infos[at].tier is tier:
+            return False
+        self._infos[at] = replace(self._infos[at], tier=tier)
+        return True
+
     def evict_oldest(self) -> int:
         """Let the oldest frame go and move the mark behind it; return its bytes. There must be one."""
         before_bytes = self.size_bytes
@@ -105,6 +130,7 @@ class Shelf:
         self.size_bytes -= sum(info.size_bytes for info in self._infos[:count])
         self._evicted_before_us = self._times[count - 1] + 1
         del self._times[:count], self._frames[:count], self._infos[:count]
+        del self._published[: bisect_left(self._published, self._evicted_before_us)]
 
     # records
 

@@ -10,12 +10,15 @@ import pytest
 from core.meter import Metric, NullMeter, TallyMeter
 from core.records import StaticSpan
 from core.spans import Span
+from featcache.codec_index import decode_entry, encode_entry
 from featcache.errors import StaleIncarnation, WindowUnavailable
 from featcache.redis import LifeMissing, RedisWindow
 from featcache.redis_keys import LifeKeys
 from featcache.redis_link import Fault
+from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
+from featcache.window import Tier
 from tests.support.ports import free_port
 from tests.support.redis_server import RedisServer, shared_server
 from tests.support.windows import FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
@@ -208,3 +211,119 @@ async def test_a_cluster_serves_it_without_a_command_over_two_slots() -> None:
             assert await window.delete_camera(YARD) == 2
             assert await window.delete_camera(GATE) == 0
         assert all(key.endswith(":gone") for key in server.key_names())
+
+
+# an owner with a pool behind it
+
+
+@asynccontextmanager
+async def owned(
+    url: str, *, budget_bytes: int = 1 << 30, meter: TallyMeter | None = None
+) -> AsyncIterator[RedisWindow]:
+    settings = RedisSettings(url=url, redis_budget_bytes=budget_bytes, **QUICK)
+    window = RedisWindow(settings, settings=Settings(), meter=meter or NullMeter(), behind=Tier.MEMORY)
+    await window.open_camera(GATE, FIRST_LIFE)
+    try:
+        yield window
+    finally:
+        await window.aclose()
+
+
+async def tiers(window: RedisReader) -> dict[int, Tier]:
+    return {info.t_us: info.tier for info in await window.index(GATE, EVER)}
+
+
+async def test_what_leaves_for_the_budget_stays_in_the_index_where_its_owner_has_it() -> None:
+    size, tally = stored(1).size_bytes, TallyMeter()
+    async with owned(shared_server().url, budget_bytes=2 * size, meter=tally) as window:
+        for t_us in (10, 20, 30, 40):
+            await window.put(stored(t_us, seq=t_us), incarnation=FIRST_LIFE)
+        assert await tiers(window) == {10: Tier.MEMORY, 20: Tier.MEMORY, 30: Tier.REDIS, 40: Tier.REDIS}
+        newest = await window.newest(GATE, before_us=40, count=2)
+        assert [(info.t_us, info.tier) for info in newest] == [(20, Tier.MEMORY), (30, Tier.REDIS)]
+        head = await window.head(GATE)
+        assert (head.frames, head.size_bytes, head.oldest_us, head.evicted_before_us) == (
+            4,
+            4 * size,
+            10,
+            None,
+        )
+        assert await window.held_times(GATE) == (30, 40)
+        assert window.oldest_held_us(GATE) == 30
+        assert tally.counts == {
+            (Metric.EVICTED, (("reason", "spilled"),)): 2,
+        }
+        assert tally.gauges[Metric.WINDOW_FRAMES, (("tier", "redis"),)] == 2
+
+
+async def test_frames_are_listed_without_their_values_and_forgotten_again() -> None:
+    async with owned(shared_server().url) as window:
+        await window.put(stored(30), incarnation=FIRST_LIFE)
+        listed = [stored(t, features=features_of()) for t in range(10, 14)]
+        infos = [decode_entry(encode_entry(frame), camera_id=GATE) for frame in listed]
+        await window.put_index(GATE, infos, incarnation=FIRST_LIFE)
+        await window.put_index(GATE, infos, incarnation=FIRST_LIFE)
+        assert await tiers(window) == {**dict.fromkeys(range(10, 14), Tier.MEMORY), 30: Tier.REDIS}
+        assert (await window.index(GATE, EVER))[0].grid == (1, 4, 4)
+        await window.forget(GATE, [10, 11, 99], incarnation=FIRST_LIFE)
+        assert list(await tiers(window)) == [12, 13, 30]
+        head = await window.head(GATE)
+        assert head.size_bytes == 2 * listed[0].size_bytes + stored(30).size_bytes
+        await window.trim(GATE, before_us=30)
+        assert (await window.head(GATE)).size_bytes == stored(30).size_bytes
+
+
+async def test_a_lent_frame_can_be_read_for_a_while_and_is_not_counted_as_held() -> None:
+    server = shared_server()
+    size = stored(1).size_bytes
+    async with owned(server.url, budget_bytes=8 * size) as window:
+        frames = [stored(t, seq=t) for t in range(1, 21)]
+        for frame in frames:
+            await window.put(frame, incarnation=FIRST_LIFE)
+        assert await window.lend(frames[:4], incarnation=FIRST_LIFE) == 2  # a quarter of the budget
+        assert [f.t_us for f in await window.fetch([f.ref for f in frames[:4]])] == [1, 2]
+        key = window._keys(GATE, FIRST_LIFE).frame(1)
+        assert 0 < int(server.cli("PTTL", key)) <= 30_000
+        assert (await tiers(window))[1] is Tier.MEMORY
+        await window.put(stored(21), incarnation=FIRST_LIFE)
+        assert await window.held_times(GATE) == tuple(range(16, 22))  # what is lent takes room
+
+
+async def test_a_frame_that_is_held_or_unknown_is_not_lent() -> None:
+    server = shared_server()
+    async with owned(server.url) as window:
+        await window.put(stored(10), incarnation=FIRST_LIFE)
+        assert await window.lend([stored(10), stored(20)], incarnation=FIRST_LIFE) == 0
+        assert int(server.cli("PTTL", window._keys(GATE, FIRST_LIFE).frame(10))) > 60_000
+        assert not [key for key in server.key_names() if ":s:" in key or key.endswith("f:20")]
+
+
+async def test_a_reader_that_misses_a_held_frame_shows_it_as_spilled_from_then_on() -> None:
+    server = shared_server()
+    async with owned(server.url) as window:
+        await window.put(stored(10), incarnation=FIRST_LIFE)
+        server.cli("DEL", window._keys(GATE, FIRST_LIFE).frame(10))
+        assert await window.fetch([stored(10).ref]) == ()
+        assert await tiers(window) == {10: Tier.MEMORY}
+
+
+async def test_deleting_takes_what_was_lent_too() -> None:
+    server = shared_server()
+    size = stored(1).size_bytes
+    async with owned(server.url, budget_bytes=4 * size) as window:
+        frames = [stored(t) for t in range(1, 11)]
+        for frame in frames:
+            await window.put(frame, incarnation=FIRST_LIFE)
+        assert await window.lend(frames[:1], incarnation=FIRST_LIFE) == 1
+        assert await window.delete_camera(GATE) == 10
+        assert server.key_names() == [LifeKeys.of("livelens", GATE, FIRST_LIFE).gone]
+
+
+async def test_a_second_frame_of_a_moment_replaces_the_first_in_every_count() -> None:
+    async with owned(shared_server().url) as window:
+        await window.put(stored(10, jpeg=b"a" * 1000), incarnation=FIRST_LIFE)
+        await window.put(stored(10, jpeg=b"b", features=features_of()), incarnation=FIRST_LIFE)
+        size = stored(10, jpeg=b"b", features=features_of()).size_bytes
+        assert (await window.head(GATE)).size_bytes == size
+        assert await window.held_times(GATE) == (10,)
+        assert window._ledger.size_bytes == size
