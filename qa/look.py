@@ -74,8 +74,13 @@ async def look(heard: Heard, window: WindowReader, *, profile: ModelProfile | No
 
 async def fetch(
     chosen: Sequence[FrameInfo], window: WindowReader, *, profile: ModelProfile
-) -> tuple[StoredFrame, ...]:
-    """Return the chosen frames whole; what is no longer held, or holds nothing that the model reads, is left out."""
+) -> tuple[StoredFrame, ...] | tuple[FrameInfo, ...]:
+    """Return the chosen frames as the model takes them; what is no longer held, or it cannot read, is left out.
+
+    A model that fetches frames by their refs needs no more than the index says; for any other they come whole.
+    """
+    if profile.reads is Reads.REFS:
+        return tuple(chosen)
     frames = await window.fetch([frame.ref for frame in chosen])
     return tuple(frame for frame in frames if _complete(frame, profile))
 
@@ -100,10 +105,11 @@ def _choose_span(frames: Sequence[FrameInfo], profile: ModelProfile) -> tuple[Fr
 
 
 def _readable(frames: Sequence[FrameInfo], profile: ModelProfile) -> list[FrameInfo]:
-    """Return the frames that a model can read: all as pictures, those of its own encoder as features."""
+    """Return the frames that a model can read: all as pictures, those of its own encoder as features or by ref."""
     if profile.reads is Reads.JPEG:
         return list(frames)
-    return [frame for frame in frames if frame.tokens > 0 and _encoder(frame) == profile.encoder_version]
+    encoded = [frame for frame in frames if frame.tokens > 0 and _encoder(frame) == profile.encoder_version]
+    return encoded if profile.reads is Reads.FEATURES else [f for f in encoded if f.grid is not None]
 
 
 def _encoder(frame: FrameInfo) -> str | None:

@@ -12,13 +12,16 @@ from zoneinfo import ZoneInfo
 
 from core.records import Gap, Record, SceneChange, StaticSpan
 from core.spans import Span
-from featcache.window import StoredFrame
+from featcache.window import FrameInfo, StoredFrame
 from models.chat import SYSTEM_TEXT
 from models.decoder import Reads
 from models.prompt import FramePart, Part, Prompt, TextPart, Turn
 from qa.answers import Language, UsedFrame
 from qa.labels import crosses_midnight, local_time, time_label
 from qa.wording import gap_reason
+
+Frame = StoredFrame | FrameInfo
+"""A frame whole, or as the index tells it, for decoders that fetch it by its ref."""
 
 STATIC_KNOWN_US = 2_000_000
 """A static span is known so long after its start; its note stands there, so that it never moves later."""
@@ -39,7 +42,7 @@ def label_of(t_us: int, span: Span, zone: ZoneInfo, *, tenths: bool) -> str:
     return time_label(t_us, zone, tenths=tenths, dated=crosses_midnight(span, zone))
 
 
-def used_frames(frames: Sequence[StoredFrame], span: Span, zone: ZoneInfo) -> tuple[UsedFrame, ...]:
+def used_frames(frames: Sequence[Frame], span: Span, zone: ZoneInfo) -> tuple[UsedFrame, ...]:
     """Return frames as answers show them."""
     return tuple(
         UsedFrame(frame.ref, frame.t_us, label_of(frame.t_us, span, zone, tenths=frame.tenths))
@@ -49,7 +52,7 @@ def used_frames(frames: Sequence[StoredFrame], span: Span, zone: ZoneInfo) -> tu
 
 def build_prompt(
     question: str,
-    frames: Sequence[StoredFrame],
+    frames: Sequence[Frame],
     *,
     setting: Setting,
     reads: Reads,
@@ -58,7 +61,8 @@ def build_prompt(
     """Return the prompt of one question.
 
     Args:
-        frames: The frames chosen, oldest first; each with features where ``reads`` says features.
+        frames: The frames chosen, oldest first; whole, but where ``reads`` says refs. Each with features where it
+            says features.
     """
     notes = sorted(_notes(setting), key=lambda note: note[0])
     parts: list[Part] = []
@@ -66,13 +70,20 @@ def build_prompt(
         while notes and notes[0][0] <= frame.t_us:
             parts.append(TextPart(notes.pop(0)[1]))
         label = label_of(frame.t_us, setting.span, setting.zone, tenths=frame.tenths)
-        if reads is Reads.FEATURES:
-            parts.append(FramePart(label, frame.ref, features=frame.features))
-        else:
-            parts.append(FramePart(label, frame.ref, jpeg=frame.jpeg))
+        parts.append(_part(label, frame, reads))
     parts.extend(TextPart(text) for _, text in notes)
     parts.append(TextPart(bounds_text(setting)))
     return Prompt(SYSTEM_TEXT, tuple(parts), question, tuple(history))
+
+
+def _part(label: str, frame: Frame, reads: Reads) -> FramePart:
+    """Return a frame as a decoder reads it."""
+    if isinstance(frame, FrameInfo):
+        return FramePart(label, frame.ref, grid=frame.grid)
+    if reads is Reads.JPEG:
+        return FramePart(label, frame.ref, jpeg=frame.jpeg)
+    grid = frame.features.grid if frame.features else None
+    return FramePart(label, frame.ref, features=frame.features, grid=grid)
 
 
 def fit_history(turns: Sequence[Turn], *, max_turns: int, max_chars: int) -> tuple[Turn, ...]:

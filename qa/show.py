@@ -11,17 +11,17 @@ from qa.answers import UsedFrame
 from qa.choose import choose_span
 from qa.hear import Heard
 from qa.look import Look
-from qa.prompt import Setting, build_prompt, used_frames
+from qa.prompt import Frame, Setting, build_prompt, used_frames
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The frames of one prompt, oldest first, whole. ``halved`` where more were tried before."""
+    """The frames of one prompt, oldest first, whole or by ref. ``halved`` where more were tried before."""
 
     heard: Heard
     seen: Look
     reads: Reads
-    stored: tuple[StoredFrame, ...]
+    stored: tuple[Frame, ...]
     halved: bool = False
 
     @property
@@ -32,7 +32,9 @@ class Shown:
     @property
     def pictures(self) -> int:
         """Return how many pictures the decoder gets to encode itself."""
-        return sum(1 for frame in self.stored if frame.jpeg) if self.reads is Reads.JPEG else 0
+        if self.reads is not Reads.JPEG:
+            return 0
+        return sum(1 for frame in self.stored if isinstance(frame, StoredFrame) and frame.jpeg)
 
     def prompt(self) -> Prompt:
         """Return what the decoder reads."""

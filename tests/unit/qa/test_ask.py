@@ -45,6 +45,36 @@ async def test_a_question_is_answered_by_the_decoder_from_the_newest_frames() ->
     assert stage.meter.counts[Metric.QUESTIONS, (("outcome", "ok"),)] == 1
 
 
+async def test_a_model_that_fetches_frames_by_ref_is_asked_from_the_index_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoder = ScriptedDecoder(profile=replace(FEATURES, reads=Reads.REFS))
+    stage = await Stage.open(decoder=decoder)
+    await stage.frames(count=20, features=True)
+
+    async def fetch(refs: object) -> None:
+        raise AssertionError("a frame was fetched")
+
+    monkeypatch.setattr(stage.window, "fetch", fetch)
+    answer = await stage.ask("what happened in the last 20 seconds?")
+    assert (answer.done.frames_used, answer.done.frames_encoded_now, answer.done.model) == (20, 0, "real")
+    assert [frame.grid for frame in decoder.prompts[0].frames] == [(1, 4, 4)] * 20
+    assert answer.text
+
+
+async def test_frames_by_ref_that_the_model_could_not_read_are_not_counted_as_looked_at() -> None:
+    stage = await Stage.open()
+    await stage.frames(count=20, features=True)
+
+    def refuse_one(asked: Asked) -> Script:
+        return Script(usage=Usage(9, 2, refused=(asked.prompt.frames[0].ref,)))
+
+    stage.decoder = ScriptedDecoder(refuse_one, profile=replace(FEATURES, reads=Reads.REFS))
+    answer = await stage.ask("what happened in the last 20 seconds?")
+    assert (answer.done.frames_used, len(answer.started.frames)) == (19, 20)
+    assert answer.done.notice
+
+
 async def test_a_span_brings_exactly_the_frames_in_it_oldest_first() -> None:
     decoder = ScriptedDecoder()
     stage = await Stage.open(decoder=decoder)

@@ -1,6 +1,7 @@
 """What the window holds for a question."""
 
 from dataclasses import replace
+from typing import Any
 
 from core.records import Gap, GapReason, StaticSpan
 from core.spans import Span
@@ -14,7 +15,15 @@ from tests.support.windows import ENCODER
 PICTURES = ModelProfile("eyes", Reads.JPEG, frame_tokens=32, window_tokens=2_048)
 FEATURES = ModelProfile("real", Reads.FEATURES, frame_tokens=4, window_tokens=40, encoder_version=ENCODER)
 OTHER = ModelProfile("other", Reads.FEATURES, frame_tokens=4, window_tokens=40, encoder_version="f" * 12)
+BY_REF = replace(FEATURES, reads=Reads.REFS)
 OWN = replace(FEATURES, own_world=True)
+
+
+class NothingFetched:
+    """Passes for a window; whoever reads a frame of it fails."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was called")
 
 
 async def looked(stage: Stage, text: str, profile: ModelProfile | None) -> Look:
@@ -51,6 +60,15 @@ async def test_frames_of_another_encoder_are_held_but_not_chosen() -> None:
     await stage.frames(count=8, features=True)
     found = await looked(stage, "last 30 s", OTHER)
     assert (len(found.frames), found.chosen, found.outcome) == (8, (), Outcome.OK)
+
+
+async def test_frames_by_ref_are_those_of_the_model_s_own_encoder_and_nothing_is_fetched() -> None:
+    stage = await Stage.open()
+    await stage.frames(count=4, until_us=stage.now_us - 4 * SECOND_US)
+    times = await stage.frames(count=4, features=True)
+    found = await looked(stage, "last 30 s", BY_REF)
+    assert [frame.t_us for frame in found.chosen] == times
+    assert await fetch(found.chosen, NothingFetched(), profile=BY_REF) == found.chosen
 
 
 async def test_to_a_model_of_one_world_any_frame_without_its_features_is_foreign() -> None:

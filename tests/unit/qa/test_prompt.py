@@ -1,5 +1,6 @@
 """What the model reads."""
 
+from core.meter import NullMeter
 from core.records import (
     EpochClock,
     EpochStart,
@@ -11,11 +12,13 @@ from core.records import (
     StaticSpan,
 )
 from core.spans import Span
+from featcache.pool import MemoryPool
+from featcache.settings import Settings
 from featcache.window import StoredFrame
 from models.decoder import Reads
 from models.prompt import FramePart, TextPart, Turn
 from qa.prompt import Setting, build_prompt, fit_history, label_of, used_frames
-from tests.support.qa_stage import BERLIN, SECOND_US, local_us
+from tests.support.qa_stage import BERLIN, GATE, LIFE, SECOND_US, local_us
 from tests.support.windows import features_of, stored
 
 START_US = local_us("2026-11-30 14:03:05")
@@ -55,6 +58,21 @@ def test_a_model_that_reads_features_gets_no_pictures_and_the_other_way_round() 
     assert features.jpeg is None
     assert pictures.features is None
     assert pictures.jpeg is not None
+
+
+async def test_a_model_that_fetches_frames_by_ref_gets_what_the_index_says_under_the_same_labels() -> None:
+    window = MemoryPool(Settings(), meter=NullMeter())
+    await window.open_camera(GATE, LIFE)
+    whole = frames(0, 1)
+    for frame in whole:
+        await window.put(frame, incarnation=LIFE)
+    by_ref = build_prompt("?", await window.index(GATE, SPAN), setting=setting(), reads=Reads.REFS).frames
+    by_value = build_prompt("?", whole, setting=setting(), reads=Reads.FEATURES).frames
+
+    assert [(f.label, f.ref, f.grid) for f in by_ref] == [(f.label, f.ref, f.grid) for f in by_value]
+    assert by_ref[0].grid == (1, 4, 4)
+    assert by_ref[0].features is None
+    assert by_ref[0].jpeg is None
 
 
 def test_nothing_of_the_question_stands_before_or_between_the_frames() -> None:
