@@ -13,6 +13,7 @@ from core.errors import ServiceError
 from livelens import __version__
 from livelens.addresses import typed_address
 from livelens.cli_plan import plan
+from livelens.cli_up import up
 from livelens.client import DEFAULT_URL, Client
 from livelens.decoder_cli import decoder
 from livelens.errors import AnswerFailed, ServiceRefused, WrongArgument
@@ -29,6 +30,7 @@ cameras_app = typer.Typer(
 )
 app.add_typer(cameras_app, name="cameras")
 app.command()(plan)
+app.command()(up)
 app.command()(decoder)
 
 

@@ -30,7 +30,7 @@ class Surroundings:
 
     logs: Path
     say: Say
-    announce: Callable[[], None]
+    announce: Callable[[], Awaitable[None]]
     clock: Clock
     show_logs: bool = False
     limits: RestartLimits = field(default_factory=RestartLimits)
@@ -103,7 +103,7 @@ async def _keep(child: Child, children: dict[str, Child], failures: asyncio.Queu
 async def _announce(children: dict[str, Child], around: Surroundings) -> None:
     for child in children.values():
         await child.ready.wait()
-    around.announce()
+    await around.announce()
 
 
 def _child(part: Part, around: Surroundings, stopping: Stopping) -> Child:

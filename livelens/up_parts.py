@@ -7,6 +7,7 @@ Parts are listed in the order in which they start, and stop in the other. Nothin
 router: the service is there at once and gives measured answers until the model has loaded.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -179,6 +180,7 @@ class Road:
 
     Attributes:
         redis: An own one, or None where ``redis_url`` names one that is there.
+        tells_redis: The service must be told its address; False where that stands in its settings.
         decoders: By part: ``decoder``, or ``prefill``, ``decode`` and ``router``; empty where ``decoder_url`` names
             one that is there, or where no model answers from vLLM.
         decoder_url: Where questions go; empty for none.
@@ -187,6 +189,7 @@ class Road:
     serving: Serving
     redis_url: str = field(repr=False)
     redis: OwnRedis | None = None
+    tells_redis: bool = True
     decoders: Mapping[str, Decoding] = field(default_factory=dict)
     decoder_url: str = ""
 
@@ -201,20 +204,20 @@ def parts_of(road: Road) -> tuple[Part, ...]:
         behind = tuple(other for other in (PREFILL, DECODE) if other in road.decoders)
         parts.append(decoding_part(name, decoding, after=behind if name == ROUTER else after_redis))
     settings = {f"{OUR_PREFIX}DECODER_URL": road.decoder_url} if road.decoder_url else {}
-    address = {f"{OUR_PREFIX}REDIS__URL": road.redis_url}
-    if road.redis is not None:
-        settings, secret = settings | address, {}
-    else:
-        secret = address  # it may hold a password
+    secret: dict[str, str] = {}
+    if road.tells_redis:
+        # Somebody else's address may hold a password.
+        told = settings if road.redis is not None else secret
+        told[f"{OUR_PREFIX}REDIS__URL"] = road.redis_url
     parts.append(serving_part(road.serving, settings, secret=secret, after=after_redis))
     return tuple(parts)
 
 
 def shown(parts: Sequence[Part]) -> str:
-    """Return the commands of all parts as lines for a shell, secrets as dots."""
+    """Return the commands of all parts as lines for a shell, secrets as dots, logins in addresses too."""
     blocks = []
     for part in parts:
         lines = [f"{name}={shlex.quote(value)} \\" for name, value in part.environment.items()]
         lines += [f"{name}=... \\" for name in part.secret]
         blocks.append("\n".join([f"# {part.name}", *lines, shlex.join(part.command)]))
-    return "\n\n".join(blocks)
+    return re.sub(r"(?<=://)[^/@\s']+@", "...@", "\n\n".join(blocks))

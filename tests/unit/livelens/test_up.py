@@ -35,7 +35,7 @@ class Run:
             limits=QUICK,
         )
 
-    def _announce(self) -> None:
+    async def _announce(self) -> None:
         self.announced += 1
         self.stopping.stop.set()
 

@@ -93,3 +93,17 @@ def test_parts_are_shown_as_commands_without_their_secrets() -> None:
     assert "# redis\n/usr/bin/redis-server --port 0" in text
     assert "KEY=... \\" in text
     assert "HF_HUB_OFFLINE=1 \\" in text
+
+
+def test_logins_in_addresses_of_cameras_are_not_shown() -> None:
+    serving = Serving(
+        Path("python"), ("serve", "--camera", "gate=rtsp://me:secret@10.0.0.5/main"), "http://x"
+    )
+    text = shown(parts_of(Road(serving, REDIS.url, REDIS)))
+    assert "secret" not in text
+    assert "gate=rtsp://...@10.0.0.5/main" in text
+
+
+def test_an_address_that_stands_in_the_services_own_settings_is_not_told_again() -> None:
+    parts = by_name(Road(SERVING, "redis://10.0.0.5", tells_redis=False))
+    assert "LIVELENS_REDIS__URL" not in parts["serve"].environment_from({})
