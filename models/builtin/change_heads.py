@@ -41,7 +41,8 @@ class ChangeHeads(nn.Module):  # type: ignore[misc]  # the type checker skips to
         super().__init__()
         cell = {"event": len(_EVENT_WEIGHTS), "thing": 1 + THINGS, "way": len(WAYS)}
         self.cell_norm, self.frame_norm, self.stem_norm = (nn.LayerNorm(TEXT_WIDTH) for _ in range(3))
-        self.late_norm, self.order = nn.LayerNorm(TEXT_WIDTH), nn.Linear(TEXT_WIDTH, ORDERS)
+        self.late_norm = nn.LayerNorm(TEXT_WIDTH)
+        self.late = _readings({"order": ORDERS, **CLOCK_PARTS})
         self.cell = _readings(cell)
         self.frame, self.stem = _readings(_FRAME_CLASSES), _readings(_FRAME_CLASSES)
 
@@ -53,12 +54,23 @@ class ChangeHeads(nn.Module):  # type: ignore[misc]  # the type checker skips to
             wanted = _joined([getattr(label, name).reshape(-1) for label in labels])
             weights = torch.tensor(_EVENT_WEIGHTS) if name == "event" else None
             found[name] = _mean_loss(head(cells), wanted, weights)
-        order = _joined([label.order.reshape(-1) for label in labels])
-        found["order"] = _mean_loss(self.order(self.late_norm(middle.late_cells.float())), order)
+        found |= self._late_losses(self.late_norm(middle.late_cells.float()), labels)
         frames, stems = self.frame_norm(middle.frames.float()), self.stem_norm(middle.stems.float())
         whole = [_whole_window(label) for label in labels]
         found |= _frame_losses(self.frame, frames, labels)
         found |= {f"last_{name}": loss for name, loss in _frame_losses(self.stem, stems, whole).items()}
+        return found
+
+    def _late_losses(self, cells: Tensor, labels: Sequence[ChangeLabels]) -> dict[str, Tensor]:
+        """Return what cells with a change tell later: how many there were before it, and its time."""
+        order = _joined([label.order.reshape(-1) for label in labels])
+        found = {"order": _mean_loss(self.late["order"](cells), order)}
+        changed = order != IGNORED
+        if changed.any():
+            times = [np.repeat(label.clock, label.order.shape[1], axis=0) for label in labels]
+            clock = _joined(times)[changed]
+            for at, part in enumerate(CLOCK_PARTS):
+                found[f"cell_{part}"] = _mean_loss(self.late[part](cells[changed]), clock[:, at])
         return found
 
 

@@ -1,4 +1,4 @@
-"""Where in its row each word of an answer is to be read from: the cell of a thing, or the end of the frame of a time. Pure.
+"""Where in its row each word of an answer is to be read from: the cell of a thing, or of a change with its time. Pure.
 
 Told only by the right words, the language part knew the time of every frame and what was new in it, and for two
 thousand steps did not learn where to look; attention is therefore shown the place as well.
@@ -39,11 +39,10 @@ class Sources(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What one piece of an answer is about: a thing's cell in a used frame, and the used frame of its time."""
+    """What one piece of an answer is about: a cell of a used frame."""
 
     frame: int
     cell: int
-    time: int | None
 
 
 def sources_of(
@@ -54,7 +53,6 @@ def sources_of(
     Args:
         questions: Those of the row, in its order.
     """
-    ends = [frame.end for frame in row.frames]
     stem = int((row.groups == 0).sum()) - 1
     found: list[tuple[int, int, int]] = []
     for number, question in enumerate(questions, start=1):
@@ -71,14 +69,12 @@ def sources_of(
                 if kind is not None:
                     found.append((int(place), kind, stem))
             elif question.kind is Asked.HOW_MANY:
-                if question.target == Target() and question.last in (-1, len(ends) - 1):
+                if question.target == Target() and question.last in (-1, len(row.frames) - 1):
                     found.append((int(place), _THING, stem))
             elif piece < len(said) and start not in breaks:
                 about = said[piece]
-                if kind is None:
-                    found.append((int(place), _THING, row.frames[about.frame].start + about.cell))
-                elif about.time is not None:
-                    found.append((int(place), kind, ends[about.time]))
+                origin = row.frames[about.frame].start + about.cell
+                found.append((int(place), _THING if kind is None else kind, origin))
     columns = np.array(found, np.int64).reshape(-1, 3)
     return Sources(columns[:, 0], columns[:, 1], columns[:, 2])
 
@@ -126,9 +122,9 @@ def _said(question: AskedQuestion, watched: Watched, cells: Cells) -> Iterator[_
 
 
 def _seen(thing: SceneObject, at: int, watched: Watched, cells: Cells) -> _Said:
-    return _Said(at, cell_of(watched.spot(thing, at), cells), None)
+    return _Said(at, cell_of(watched.spot(thing, at), cells))
 
 
 def _changed(thing: SceneObject, came: bool, at: int, watched: Watched, cells: Cells) -> _Said:
     """Return where a change shows: at the thing, or in the first frame without it at the place where it was."""
-    return _Said(at, cell_of(watched.spot(thing, at if came else at - 1), cells), at)
+    return _Said(at, cell_of(watched.spot(thing, at if came else at - 1), cells))

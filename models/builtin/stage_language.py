@@ -173,7 +173,8 @@ def train_language(
         rows = draw_rows(random, bank, seeds, pieces, frames=frames, rows=count)
         losses, batch, scores = _losses(pieces, rows)
         total = losses["answers"] + sum(
-            _SHARES.get(name.removeprefix("last_"), 0.0) * loss for name, loss in losses.items()
+            _SHARES.get(name.removeprefix("last_").removeprefix("cell_"), 0.0) * loss
+            for name, loss in losses.items()
         )
         optimizers.step(total, share_of_rate(step, steps))
         tally.add(rows, answers_right(batch, scores), losses["answers"].item())

@@ -50,7 +50,7 @@ def _read(*questions: AskedQuestion) -> tuple[PackedRow, list[dict[str, list[tup
     return row, found
 
 
-def test_each_change_is_read_from_the_cell_where_it_shows_and_its_time_from_the_end_of_that_frame() -> None:
+def test_each_change_is_read_with_its_time_from_the_cell_where_it_shows() -> None:
     row, (found,) = _read(_asked(Asked.HAPPENED, Target()))
     came, left = row.frames[1], row.frames[2]
     assert [pair for pair in found["thing"] if pair[0] in ("green", "cross", "blue", "square")] == [
@@ -59,9 +59,9 @@ def test_each_change_is_read_from_the_cell_where_it_shows_and_its_time_from_the_
         ("blue", left.start + 6),
         ("square", left.start + 6),
     ]
-    assert found["second"] == [("01", came.end), ("02", left.end)]
-    assert found["minute"] == [("03", came.end), ("03", left.end)]
-    assert [origin for _, origin in found["tenth"]] == [came.end, left.end]
+    assert found["second"] == [("01", came.start), ("02", left.start + 6)]
+    assert found["minute"] == [("03", came.start), ("03", left.start + 6)]
+    assert [origin for _, origin in found["tenth"]] == [came.start, left.start + 6]
 
 
 def test_what_is_seen_is_read_from_the_cells_of_the_frame_that_counts_as_the_last() -> None:
@@ -90,7 +90,7 @@ def test_the_time_of_the_last_picture_is_read_right_before_the_question() -> Non
 
 def test_when_something_came_is_read_from_the_frame_that_first_shows_it() -> None:
     row, (came, left) = _read(_asked(Asked.APPEARED, GREEN_CROSS), _asked(Asked.LEFT, GREEN_CROSS))
-    assert came["second"] == [("01", row.frames[1].end)]
+    assert came["second"] == [("01", row.frames[1].start)]
     assert {origin for _, origin in came["thing"]} == {row.frames[1].start}
     assert {origin for _, origin in left["thing"]} == {row.frames[3].start + 3}  # "It is still there."
     assert "second" not in left
