@@ -38,7 +38,7 @@ from livelens.preview import Previews
 from livelens.road import RoadParts
 from livelens.scene_feed import SceneFeeds
 from livelens.settings import Settings
-from qa import Asker, AskParts, warm_up
+from qa import Asker, AskParts, Chat, ChatParts, warm_up
 from qa.measured import word_answer
 from store import Store
 from web import ExportedMeter, Ports, Server, create_app, listen
@@ -49,6 +49,7 @@ MEASURE_EVERY_S = 2.0
 FORGET_EVERY_S = 3600.0
 DAY_US = 86_400_000_000
 PICTURE_THREADS = 2
+SENT_THREADS = 1  # what people send is decoded apart, so that no file delays a camera
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,25 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
             ),
             settings.ask,
         )
+        sent = stack.enter_context(ThreadPoolExecutor(SENT_THREADS, thread_name_prefix="sent-pictures"))
+        chat = Chat(
+            ChatParts(
+                decoder=lambda: answers.decoder,
+                encoder=lambda: answers.encoder,
+                executor=sent,
+                clock=clock,
+                knows=answers.encoder.knows if answers.encoder else None,
+                meter=meter,
+            ),
+            settings.chat,
+        )
         app = create_app(
             Ports(
                 registry=cameras,
                 window=window,
                 preview=Previews(cameras, clock=clock, executor=executor),
                 asker=asker,
+                chat=chat,
                 readiness=readiness,
                 parse_source=partial(parse_source, feeds=feeds),
                 exporter=meter,

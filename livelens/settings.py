@@ -28,7 +28,7 @@ from ingest import IngestSettings
 from livelens.errors import WrongSetting
 from livelens.logs import LogFormat
 from models import EngineSettings, RemoteLimits
-from qa import AskSettings
+from qa import AskSettings, ChatSettings
 from sampler import SamplerSettings
 from web import WebSettings
 
@@ -69,6 +69,7 @@ class Settings(BaseSettings):
         engine: The model in this process.
         remote: The model at ``model_url``.
         ask: Answering questions.
+        chat: Chat about still pictures.
         web: Serving pages, programs and sockets.
     """
 
@@ -97,6 +98,7 @@ class Settings(BaseSettings):
     engine: EngineSettings = EngineSettings()
     remote: RemoteLimits = RemoteLimits()
     ask: AskSettings = AskSettings()
+    chat: ChatSettings = ChatSettings()
     web: WebSettings = WebSettings()
 
     # What one load reads; set for the length of ``load_settings`` because pydantic builds sources by class.

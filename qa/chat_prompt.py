@@ -20,7 +20,7 @@ from qa.accept import clean_text
 from qa.answers import Language
 from qa.chat_settings import ChatSettings
 from qa.chat_values import SentMessage, SentPicture
-from qa.errors import DialogueTooLong, InvalidDialogue, PictureRequired, TooManyPictures
+from qa.errors import DialogueTooLong, InvalidDialogue, PictureRequired, PictureTooLarge, TooManyPictures
 from qa.prompt import Setting, bounds_text, fit_history, label_of
 
 _FIRST_US = 43_200_000_000  # noon, so that every picture of a question lies on one day
@@ -33,7 +33,7 @@ def check_messages(messages: Sequence[SentMessage], settings: ChatSettings) -> N
     """Refuse messages that make no dialogue, or are too much.
 
     Raises:
-        InvalidDialogue, DialogueTooLong, TooManyPictures: why.
+        InvalidDialogue, DialogueTooLong, TooManyPictures, PictureTooLarge: why.
     """
     if not messages or messages[-1].role is not Role.USER:
         raise InvalidDialogue("the last message must be the user's")
@@ -44,9 +44,11 @@ def check_messages(messages: Sequence[SentMessage], settings: ChatSettings) -> N
     length = sum(len(message.text) for message in messages)
     if length > settings.max_text_chars:
         raise DialogueTooLong(length, settings.max_text_chars)
-    count = sum(len(message.pictures) for message in messages)
-    if count > settings.pictures:
-        raise TooManyPictures(count, settings.pictures)
+    pictures = [picture for message in messages for picture in message.pictures]
+    if len(pictures) > settings.pictures:
+        raise TooManyPictures(len(pictures), settings.pictures)
+    if any(len(picture.data) > settings.picture_bytes for picture in pictures):
+        raise PictureTooLarge.by_bytes(settings.picture_bytes)
 
 
 def picture_ref(digest: str, profile: ModelProfile) -> FrameRef:

@@ -24,6 +24,7 @@ class Action(StrEnum):
     LIST = "list"  # list cameras, of which only those that may be viewed are shown
     VIEW = "view"  # see a camera's state, pictures and timeline
     ASK = "ask"
+    CHAT = "chat"  # show pictures of one's own to the model
     LIVE = "live"  # open a session; what is done in it is asked again
     MANAGE = "manage"  # register, change, delete and probe cameras
 
@@ -39,7 +40,16 @@ class Role(StrEnum):
 _ACTIONS: Mapping[Role, frozenset[Action]] = {
     Role.ADMIN: frozenset(Action),
     Role.VIEWER: frozenset(
-        {Action.HEALTH, Action.PAGE, Action.DOCS, Action.LIST, Action.VIEW, Action.ASK, Action.LIVE}
+        {
+            Action.HEALTH,
+            Action.PAGE,
+            Action.DOCS,
+            Action.LIST,
+            Action.VIEW,
+            Action.ASK,
+            Action.CHAT,
+            Action.LIVE,
+        }
     ),
     Role.NOBODY: frozenset({Action.HEALTH}),
 }

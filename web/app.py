@@ -9,6 +9,7 @@ from web import rest
 from web.access import Authenticator, LoopbackOnly
 from web.asking import AskRoute
 from web.cameras import CameraRoutes
+from web.chat import ChatRoutes
 from web.gate import Gate
 from web.health import HealthRoutes
 from web.live import LiveRoute
@@ -64,6 +65,7 @@ def create_app(
     PictureRoutes(ports, settings, stopping).add_to(app)
     AskRoute(ports, settings, stopping).add_to(app)
     LiveRoute(ports, settings, stopping).add_to(app)
+    ChatRoutes(ports, settings, stopping).add_to(app)
     PageRoutes(page_folder).add_to(app)
     app.state.stopping = stopping
     app.add_middleware(

@@ -239,3 +239,42 @@ class ServerStopping(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("the server is stopping")
+
+
+# ---------------------------------------------------------------- still-image chat
+
+
+class UnsupportedParameter(ServiceError):
+    """The request asks for something of OpenAI's that is not served; ignoring it would change what the answer means."""
+
+    code = "unsupported_parameter"
+    kind = ErrorKind.INVALID
+
+    def __init__(self, param: str) -> None:
+        super().__init__("n must be 1" if param == "n" else f"{param} is not served here")
+        self.param = param
+
+
+class PictureUrlNotAllowed(ServiceError):
+    code = "picture_url_not_allowed"
+    kind = ErrorKind.INVALID
+
+    def __init__(self) -> None:
+        super().__init__("pictures are taken as data URLs (data:image/…;base64,…) only; nothing is fetched")
+
+
+class InvalidPictureUrl(ServiceError):
+    code = "invalid_picture_url"
+    kind = ErrorKind.INVALID
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"a picture's data URL cannot be read: {why}")
+
+
+class TooManyUploads(ServiceError):
+    code = "too_many_uploads"
+    kind = ErrorKind.OVERLOADED
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__("as many pictures are being taken in as there is memory for; try again in a moment")

@@ -27,6 +27,7 @@ from web.access import (
     may,
     origin_allowed,
 )
+from web.chat_bodies import HeldBodies, Hold
 from web.errors import (
     BodyTimeout,
     BodyTooLarge,
@@ -35,9 +36,10 @@ from web.errors import (
     HostNotAllowed,
     KeysRequired,
     MethodNotAllowed,
+    TooManyUploads,
     UnknownPath,
 )
-from web.problems import problem
+from web.problems import problem, refusal
 from web.routes import TABLE, WEBSOCKET, Route, find
 from web.settings import WebSettings
 
@@ -138,6 +140,7 @@ class Gate:
         self._settings = settings
         self._meter = meter
         self._clock = clock
+        self._bodies = HeldBodies(settings.chat_bodies_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -153,11 +156,12 @@ class Gate:
         admitted: Admitted | None = None
         try:
             admitted = self._admit(scope["method"], scope)
-            whole = await self._whole_body(scope, receive)
-            inner = {**scope, PRINCIPAL: admitted.principal}
-            if scope["method"] == "HEAD":
-                inner["method"] = "GET"
-            await self._app(inner, whole, reply.send)
+            with self._bodies.hold() as hold:
+                whole = await self._whole_body(scope, receive, admitted.route, hold)
+                inner = {**scope, PRINCIPAL: admitted.principal}
+                if scope["method"] == "HEAD":
+                    inner["method"] = "GET"
+                await self._app(inner, whole, reply.send)
         except ServiceError as error:
             await reply.refuse(error, receive)
         except Exception:
@@ -187,16 +191,20 @@ class Gate:
             settings=self._settings,
         )
 
-    async def _whole_body(self, scope: Scope, receive: Receive) -> Receive:
-        """Read the body, at most so much of it, before anybody parses; return a ``receive`` that repeats it."""
+    async def _whole_body(self, scope: Scope, receive: Receive, route: Route, hold: Hold) -> Receive:
+        """Read the body, at most so much of it, before anybody parses; return a ``receive`` that repeats it.
+
+        ``hold`` counts the bytes of those that may be large.
+        """
         if scope["method"] in _SAFE:
             return receive
-        limit = self._settings.max_body_bytes
+        limit, timeout_s, most_bytes = self._body_limits(route)
         body = bytearray()
         more = True
         seen_bytes = 0
+        refused: ServiceError | None = None
         try:
-            async with asyncio.timeout(self._settings.body_timeout_s):
+            async with asyncio.timeout(timeout_s):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -204,16 +212,30 @@ class Gate:
                     chunk = message.get("body", b"")
                     more = message.get("more_body", False)
                     seen_bytes += len(chunk)
-                    if seen_bytes <= limit:
+                    if seen_bytes > limit:
+                        refused = BodyTooLarge(limit)
+                    elif route.pictures and refused is None:
+                        refused = _counted(hold, len(chunk))
+                    if refused is None:
                         body += chunk
-                    elif seen_bytes > self._settings.refused_message_bytes:
-                        break
-                    # Else the rest is read and dropped: a client cut off while it sends never reads the reply.
+                    else:
+                        # The rest is read and dropped: a client cut off while it sends never reads the reply.
+                        body.clear()
+                        hold.release()
+                        more = more and seen_bytes <= most_bytes
         except TimeoutError:
             raise BodyTimeout from None
-        if seen_bytes > limit:
-            raise BodyTooLarge(limit)
+        if refused is not None:
+            raise refused
         return _Repeat({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+
+    def _body_limits(self, route: Route) -> tuple[int, float, int]:
+        """Return how large a route's bodies may be, how long they may take, and how much is read in order to refuse."""
+        settings = self._settings
+        if not route.pictures:
+            return settings.max_body_bytes, settings.body_timeout_s, settings.refused_message_bytes
+        limit = settings.max_chat_body_bytes
+        return limit, settings.chat_body_timeout_s, max(2 * limit, settings.refused_message_bytes)
 
     def _measure(self, admitted: Admitted | None, method: str, reply: "_Reply", began_us: int) -> None:
         route = admitted.route.path if admitted else "refused"
@@ -223,6 +245,15 @@ class Gate:
         ended_us = reply.began_us if endless else self._clock.mono_us()
         seconds = (ended_us - began_us) / 1e6
         self._meter.observe(Metric.HTTP_SECONDS, seconds, route=route)
+
+
+def _counted(hold: Hold, size_bytes: int) -> ServiceError | None:
+    """Count bytes of a body; return why they cannot be held, if they cannot."""
+    try:
+        hold.grow(size_bytes)
+    except TooManyUploads as error:
+        return error
+    return None
 
 
 class _Repeat:
@@ -265,7 +296,7 @@ class _Reply:
     async def refuse(self, error: ServiceError, receive: Receive) -> None:
         """Answer with a problem, unless an answer has begun."""
         if self.status == 0:
-            await problem(error)(self._scope, receive, self.send)
+            await refusal(error, self._scope["path"])(self._scope, receive, self.send)
 
 
 async def refuse_handshake(error: ServiceError, *, scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,6 +14,7 @@ from web import wire
 from web.errors import UnknownPath
 from web.problems import MEDIA_TYPE
 from web.replies import NEVER
+from web.routes import OPENAI
 
 PAGE_FOLDER = Path(__file__).parent / "static"
 
@@ -118,10 +119,12 @@ class PageRoutes:
 def with_problem_type(described: dict[str, Any]) -> dict[str, Any]:
     """Return an OpenAPI description whose problems have their own media type; the framework calls all JSON.
 
+    Errors of OpenAI's shape are JSON indeed.
+
     ``Any`` is the form of such descriptions.
     """
-    operations = (operation for path in described["paths"].values() for operation in path.values())
-    for operation in operations:
+    ours = (path for name, path in described["paths"].items() if not name.startswith(f"{OPENAI}/"))
+    for operation in (operation for path in ours for operation in path.values()):
         content = operation["responses"]["default"]["content"]
         if "application/json" in content:
             content[MEDIA_TYPE] = content.pop("application/json")

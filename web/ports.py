@@ -13,6 +13,7 @@ from core.ids import CameraId, IdSource
 from core.meter import Meter
 from featcache.window import WindowReader
 from qa.answers import Answer, Question
+from qa.chat_values import ChatModel, ChatQuestion, ChatValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,19 @@ class Asker(Protocol):
         """
 
 
+class Chat(Protocol):
+    """Answers dialogues about pictures that people send."""
+
+    def models(self) -> tuple[ChatModel, ...]:
+        """Return who answers here; may be nobody."""
+
+    def chat(self, question: ChatQuestion) -> AsyncIterator[ChatValue]:
+        """Stream one answer: ChatPiece ..., ChatDone. Closing it early aborts the request.
+
+        Raises a ServiceError, mostly before the first value.
+        """
+
+
 class Readiness(Protocol):
     """Knows whether the service can do its work."""
 
@@ -139,6 +153,7 @@ class Ports:
     window: WindowReader
     preview: Preview
     asker: Asker
+    chat: Chat
     readiness: Readiness
     parse_source: SourceParser
     exporter: MetricsExporter

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from core.errors import ErrorKind, ServiceError
 from web import rest
 from web.accept import faults
+from web.chat_present import error_view
 from web.errors import (
     BodyTooLarge,
     InvalidRequest,
@@ -21,6 +22,7 @@ from web.errors import (
     UnknownPath,
 )
 from web.present import error_text
+from web.routes import OPENAI
 
 logger = logging.getLogger(__name__)
 
@@ -63,14 +65,33 @@ def problem(error: ServiceError) -> Response:
         retryable=error.retryable,
         errors=[rest.FaultView(field=field, message=why) for field, why in listed] or None,
     )
+    return Response(
+        view.model_dump_json(exclude_none=True), status.value, headers=_headers(error), media_type=MEDIA_TYPE
+    )
+
+
+def refusal(error: ServiceError, path: str) -> Response:
+    """Return the reply that tells a client of ``error``, in the form that clients of ``path`` know."""
+    if not path.startswith(f"{OPENAI}/"):
+        return problem(error)
+    status = status_of(error)
+    if status is HTTPStatus.UNPROCESSABLE_ENTITY:
+        status = HTTPStatus.BAD_REQUEST  # OpenAI's word for it
+    return Response(
+        error_view(error).model_dump_json(),
+        status.value,
+        headers=_headers(error),
+        media_type="application/json",
+    )
+
+
+def _headers(error: ServiceError) -> dict[str, str]:
     headers = {"Cache-Control": "no-store"}
     if error.retryable:
         headers["Retry-After"] = str(_RETRY_AFTER_S)
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
-    return Response(
-        view.model_dump_json(exclude_none=True), status.value, headers=headers, media_type=MEDIA_TYPE
-    )
+    return headers
 
 
 def validation_error(details: list[ErrorDetails]) -> ServiceError:
@@ -88,33 +109,33 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _on_http_exception)
 
 
-async def _on_service_error(_request: Request, error: Exception) -> Response:
+async def _on_service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)
     if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.warning("request refused", extra={"code": error.code, "reason": str(error)})
-    return problem(error)
+    return refusal(error, request.url.path)
 
 
-async def _on_validation_error(_request: Request, error: Exception) -> Response:
+async def _on_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return problem(validation_error(list(error.errors())))
+    return refusal(validation_error(list(error.errors())), request.url.path)
 
 
-async def _on_http_exception(_request: Request, error: Exception) -> Response:
+async def _on_http_exception(request: Request, error: Exception) -> Response:
     """Answer what the framework raises by itself; all but a missing file is caught earlier by the gate."""
     assert isinstance(error, HTTPException)
     match error.status_code:
         case (
             400
         ):  # its parser's word for bodies that are no JSON in other ways than usual: too deep, not UTF-8
-            return problem(MalformedJson())
+            return refusal(MalformedJson(), request.url.path)
         case 404:
-            return problem(UnknownPath())
+            return refusal(UnknownPath(), request.url.path)
         case 405:
-            return problem(MethodNotAllowed(("GET", "HEAD")))
+            return refusal(MethodNotAllowed(("GET", "HEAD")), request.url.path)
         case 413:
-            return problem(BodyTooLarge(0))
+            return refusal(BodyTooLarge(0), request.url.path)
         case status if status < 500:
-            return problem(InvalidRequest())
+            return refusal(InvalidRequest(), request.url.path)
         case _:
-            return problem(ServiceError())
+            return refusal(ServiceError(), request.url.path)

@@ -13,6 +13,9 @@ WEBSOCKET = "WEBSOCKET"
 
 API = "/api/v1"
 
+OPENAI = "/v1"
+"""Where clients of OpenAI's find what they know."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -23,6 +26,7 @@ class Route:
         endless: The reply lasts as long as somebody reads, so that HEAD makes no sense.
         any_host: Served under every Host header; for probes that know only an address.
         fallback: Files of the page, under any name that nothing else has; not there for other methods.
+        pictures: Its body may carry pictures, and be as large as they are.
     """
 
     method: str
@@ -31,6 +35,7 @@ class Route:
     endless: bool = False
     any_host: bool = False
     fallback: bool = False
+    pictures: bool = False
     pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +81,9 @@ TABLE: tuple[Route, ...] = (
     Route("GET", f"{API}/cameras/{{camera_id}}/timeline", Action.VIEW),
     Route("POST", f"{API}/ask", Action.ASK, endless=True),
     Route(WEBSOCKET, f"{API}/live", Action.LIVE, endless=True),
+    Route("POST", f"{OPENAI}/chat/completions", Action.CHAT, endless=True, pictures=True),
+    Route("GET", f"{OPENAI}/models", Action.CHAT),
+    Route("GET", f"{OPENAI}/models/{{model:path}}", Action.CHAT),
     Route("GET", "/{path:path}", Action.PAGE, fallback=True),
 )
 

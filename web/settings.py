@@ -18,6 +18,10 @@ class WebSettings:
         max_sessions: WebSocket sessions at a time.
         max_questions: Questions at a time in one session.
         max_asks: Questions at a time by ``POST /ask``.
+        max_chat_body_bytes: Largest body of a request with pictures in it.
+        chat_body_timeout_s: How long such a body may take to arrive.
+        chat_bodies_bytes: Bytes of such bodies held at a time, all together.
+        max_chats: Dialogues about pictures answered at a time.
         max_viewers: Previews watched at a time.
         outbox_messages: Messages that wait for a slow client before its answers wait.
         stall_timeout_s: A client that takes nothing for so long is closed and its answers given up.
@@ -40,6 +44,10 @@ class WebSettings:
     max_sessions: int = 256
     max_questions: int = 8
     max_asks: int = 64
+    max_chat_body_bytes: int = 24 << 20
+    chat_body_timeout_s: float = 60.0
+    chat_bodies_bytes: int = 128 << 20
+    max_chats: int = 32
     max_viewers: int = 32
     outbox_messages: int = 64
     stall_timeout_s: float = 10.0
@@ -61,4 +69,9 @@ class WebSettings:
             raise ValueError(
                 f"refused_message_bytes must be at least max_message_bytes ({self.max_message_bytes}), "
                 f"got {self.refused_message_bytes}"
+            )
+        if self.chat_bodies_bytes < self.max_chat_body_bytes:
+            raise ValueError(
+                f"chat_bodies_bytes must be at least max_chat_body_bytes ({self.max_chat_body_bytes}), "
+                f"got {self.chat_bodies_bytes}"
             )

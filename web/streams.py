@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from core.errors import ServiceError
 from web.errors import ServerStopping
-from web.problems import problem
+from web.problems import refusal
 
 logger = logging.getLogger(__name__)
 
@@ -158,7 +158,7 @@ class StreamReply(Response):
                 await self._end(send, b"" if error is None else self._last_words(error))
             watcher.cancel()
         if error is not None and not self._begun and not self._gone:
-            await problem(error)(scope, receive, send)
+            await refusal(error, scope["path"])(scope, receive, send)
 
     async def _run(self, send: Send, reading: Interruptible) -> ServiceError | None:
         """Send everything, and close the generator; return what went wrong, if anything did."""

@@ -22,8 +22,8 @@ from core.records import (
 )
 from tests.support.web_fakes import GATE, World
 from tests.support.windows import stored
-from web import rest, wire
-from web.routes import API, TABLE, WEBSOCKET
+from web import chat_wire, rest, wire
+from web.routes import API, OPENAI, TABLE, WEBSOCKET
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 EXAMPLES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
@@ -98,12 +98,27 @@ def test_every_rest_call_is_documented() -> None:
     calls = set(re.findall(r"^\| `([A-Z]+) (/[^`?]*)`", PAGE, re.MULTILINE))
     calls |= {("POST", "/ask")} if "`POST /api/v1/ask`" in PAGE else set()
     served = {
-        (route.method, re.sub(r"\{camera_id\}", "{id}", route.path.removeprefix(API)))
+        (route.method, re.sub(r"\{camera_id\}|\{model:path\}", "{id}", route.path.removeprefix(API)))
         for route in TABLE
         if route.method != WEBSOCKET
-        and (route.path.startswith(API) or route.path in ("/healthz", "/readyz", "/metrics"))
+        and (route.path.startswith((API, OPENAI)) or route.path in ("/healthz", "/readyz", "/metrics"))
     }
     assert calls == served
+
+
+def test_the_example_of_a_dialogue_is_one_that_is_taken() -> None:
+    form = chat_wire.ChatForm.model_validate(EXAMPLES[2])
+    assert [type(part) for part in form.messages[0].content] == [chat_wire.TextForm, chat_wire.ImageForm]
+
+
+def test_an_error_of_openais_shape_has_the_documented_fields() -> None:
+    section = PAGE[PAGE.index("## Still-image chat") : PAGE.index("## Operating")]
+    assert all(f"`{name}`" in section for name in chat_wire.ErrorDetailView.model_fields)
+
+
+def test_every_field_of_a_dialogue_is_documented() -> None:
+    section = PAGE[PAGE.index("## Still-image chat") : PAGE.index("## Operating")]
+    assert [name for name in chat_wire.ChatForm.model_fields if f"`{name}`" not in section] == []
 
 
 def test_a_problem_has_the_documented_fields() -> None:

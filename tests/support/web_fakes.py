@@ -26,6 +26,7 @@ from featcache.errors import UnknownCamera
 from featcache.pool import MemoryPool
 from featcache.settings import Settings as PoolSettings
 from featcache.window import FrameInfo
+from models.decoder import Finish, Usage
 from qa.answers import (
     Answer,
     AnswerDelta,
@@ -40,6 +41,7 @@ from qa.answers import (
     Timings,
     UsedFrame,
 )
+from qa.chat_values import ChatDone, ChatModel, ChatPiece, ChatQuestion, ChatValue
 from qa.labels import local_time, time_label
 from web.app import create_app
 from web.metrics import ExportedMeter
@@ -320,6 +322,54 @@ class ScriptedAsker:
         )
 
 
+class ScriptedChat:
+    """Says ``words``, refuses, breaks or stalls on demand; remembers what it was asked.
+
+    Attributes:
+        refuse: Raised before the first value.
+        break_after: Raise ``broken`` after so many pieces.
+        gate: Cleared, it waits before the first value until set; after the first one with ``hold_later``.
+        running, aborted: Counts.
+    """
+
+    def __init__(self) -> None:
+        self.names = ["toy"]
+        self.words = ["A ", "red ", "circle."]
+        self.done = ChatDone(Finish.STOP, Usage(40, 3, 8))
+        self.refuse: ServiceError | None = None
+        self.break_after: int | None = None
+        self.broken: Exception = RuntimeError("the script says: break")
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.hold_later = False
+        self.asked: list[ChatQuestion] = []
+        self.running = 0
+        self.aborted = 0
+
+    def models(self) -> tuple[ChatModel, ...]:
+        return tuple(ChatModel(name, 1_790_000_000_000_000) for name in self.names)
+
+    async def chat(self, question: ChatQuestion) -> AsyncGenerator[ChatValue]:
+        self.asked.append(question)
+        self.running += 1
+        done = False
+        try:
+            if self.refuse is not None:
+                raise self.refuse
+            if not self.hold_later:
+                await self.gate.wait()
+            for number, word in enumerate(self.words):
+                if number == self.break_after:
+                    raise self.broken
+                yield ChatPiece(word)
+                await self.gate.wait()
+            yield self.done
+            done = True
+        finally:
+            self.running -= 1
+            self.aborted += not done
+
+
 class FakeReadiness:
     """Ready unless told otherwise."""
 
@@ -346,12 +396,14 @@ class World:
         self.registry = FakeRegistry(self.clock, self.window)
         self.preview = FakePreview()
         self.asker = ScriptedAsker(self.clock, self.registry, self.window)
+        self.chat = ScriptedChat()
         self.readiness = FakeReadiness()
         self.ports = Ports(
             registry=self.registry,
             window=self.window,
             preview=self.preview,
             asker=self.asker,
+            chat=self.chat,
             readiness=self.readiness,
             parse_source=parse_source,
             exporter=self.meter,

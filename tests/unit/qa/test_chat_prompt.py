@@ -9,7 +9,7 @@ from qa.answers import Language
 from qa.chat_prompt import camera_question, check_messages, dialogue_of, label_notice, picture_ref
 from qa.chat_settings import ChatSettings
 from qa.chat_values import SentMessage, SentPicture
-from qa.errors import DialogueTooLong, InvalidDialogue, PictureRequired, TooManyPictures
+from qa.errors import DialogueTooLong, InvalidDialogue, PictureRequired, PictureTooLarge, TooManyPictures
 
 PROFILE = ModelProfile("tiny", Reads.FEATURES, 24, 500, "0123456789ab")
 
@@ -40,13 +40,14 @@ def made(*names: str) -> tuple[PicturePart, ...]:
         ([said("system", b"1"), said("user", "q")], InvalidDialogue),
         ([said("user", "a" * 6), said("user", "b" * 5)], DialogueTooLong),
         ([said("user", b"1", b"2"), said("user", b"3", "q")], TooManyPictures),
+        ([said("user", b"1234", "q")], PictureTooLarge),
     ],
 )
 def test_messages_that_make_no_dialogue_or_are_too_much_are_refused(
     messages: list[SentMessage], error: type[ServiceError]
 ) -> None:
     with pytest.raises(error):
-        check_messages(messages, ChatSettings(pictures=2, max_text_chars=10))
+        check_messages(messages, ChatSettings(pictures=2, picture_bytes=3, max_text_chars=10))
 
 
 def test_pictures_alone_words_alone_and_both_are_a_dialogue() -> None:

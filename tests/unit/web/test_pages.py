@@ -68,8 +68,11 @@ async def test_problems_are_described_under_their_own_media_type(http: httpx2.As
         "Cameras",
         "Pictures and memory",
         "Questions",
+        "OpenAI-compatible",
         "Operation",
     }
+    chat = described["paths"]["/v1/models"]["get"]["responses"]["default"]
+    assert chat["content"] == {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorView"}}}
 
 
 @pytest.mark.browser
