@@ -71,7 +71,7 @@ def up(
             split=split,
             redis_port=redis_port,
             profile=profile,
-            decoder_url=decoder_url or str(getattr(settings, "decoder_url", "")),
+            decoder_url=decoder_url or settings.decoder_url,
             named_redis=redis is not None,
         )
         prepared = prepare(choice, folder)
