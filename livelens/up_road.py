@@ -3,11 +3,12 @@
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from featcache.redis_settings import RedisSettings
+from livelens.answering import choose_model
 from livelens.decoder_command import Start, router_command, start_of
 from livelens.decoder_found import look_around
 from livelens.decoder_profile import DecoderProfile, Role, read_profile
@@ -71,7 +72,7 @@ def prepare(choice: Choice, folder: Path) -> Prepared:
     Args:
         folder: A short path that only this user may enter, for the socket of an own Redis.
     Raises:
-        WrongSetting: in the decoder's profile. ModelNotLoadable: the checkpoint cannot be read.
+        WrongSetting: in the decoder's profile, or what does not go together. ModelNotLoadable: the checkpoint cannot be read.
     """
     settings = choice.settings
     starts_decoder = not choice.decoder_url and not settings.model_url and settings.model != "none"
@@ -83,19 +84,27 @@ def prepare(choice: Choice, folder: Path) -> Prepared:
         decoders = _decoders(choice, redis_url, missing)
     if missing:
         return Prepared(missing=tuple(missing))
+    decoder_url = choice.decoder_url or (list(decoders.values())[-1].url if decoders else "")
+    _check(settings, redis_url, decoder_url)
     road = Road(
         serving=Serving(Path(sys.executable), choice.words, service_url(settings)),
         redis_url=redis_url,
         redis=redis,
         tells_redis=redis is not None or choice.named_redis,
         decoders=decoders,
-        decoder_url=choice.decoder_url or (list(decoders.values())[-1].url if decoders else ""),
+        decoder_url=decoder_url,
     )
     notes = () if starts_decoder or choice.decoder_url or settings.model_url else (_NO_MODEL,)
     return Prepared(parts_of(road), notes=notes)
 
 
 _NO_MODEL = "no model is named, so answers are measured; name one with --model"
+
+
+def _check(settings: Settings, redis_url: str, decoder_url: str) -> None:
+    """Raise what the service would say of its settings, before anything is started."""
+    redis = replace(settings.redis, url=redis_url)
+    choose_model(settings.model_copy(update={"redis": redis, "decoder_url": decoder_url}))
 
 
 def service_url(settings: Settings) -> str:

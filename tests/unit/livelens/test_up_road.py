@@ -10,7 +10,7 @@ from featcache.redis_settings import RedisSettings
 from livelens import up_road
 from livelens.decoder_command import Found
 from livelens.decoder_profile import Device
-from livelens.errors import DecoderNotInstalled
+from livelens.errors import DecoderNotInstalled, WrongSetting
 from livelens.settings import Settings
 from livelens.up_found import Missing
 from livelens.up_road import Choice, decoder_profile, free_port, prepare, service_url
@@ -141,3 +141,9 @@ def test_an_own_redis_is_bounded_by_the_budget_of_frames(tmp_path: Path) -> None
     settings = Settings(model="none", redis=replace(RedisSettings(), redis_budget_bytes=4 << 30))
     command = prepare(Choice(settings, ("serve",)), tmp_path).parts[0].command
     assert int(command[command.index("--maxmemory") + 1]) == (5 << 30) + (256 << 20)
+
+
+def test_addresses_that_do_not_go_together_end_the_start(tmp_path: Path) -> None:
+    settings = Settings(model="none", model_url="http://127.0.0.1:11434")
+    with pytest.raises(WrongSetting, match="not beside model_url"):
+        prepare(Choice(settings, ("serve",), decoder_url="http://127.0.0.1:8000"), tmp_path)
