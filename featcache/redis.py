@@ -71,19 +71,23 @@ class RedisWindow(RedisLives):
         for at in range(0, len(times), AT_ONCE):
             await self._script(camera_id, incarnation, FORGET, *times[at : at + AT_ONCE])
 
-    async def lend(self, frames: Sequence[StoredFrame], *, incarnation: Incarnation) -> int:
-        """Put spilled frames of one camera into Redis for half a minute; return how many there was room for.
+    async def lend(
+        self, frames: Sequence[StoredFrame], *, incarnation: Incarnation
+    ) -> tuple[StoredFrame, ...]:
+        """Put spilled frames of one camera into Redis for half a minute; return those that lie there now.
 
         Does not wait for writers. Raises StaleIncarnation, WindowUnavailable.
         """
         at_s, until_s = now_s(), now_s() + _LENT_MS / 1000
         frames = [f for f in frames if self._ledger.lend(f.size_bytes, now_s=at_s, until_s=until_s)]
         if not frames:
-            return 0
+            return ()
         camera_id = frames[0].camera_id
         life = self._writable(camera_id, incarnation)
         tokens, commands = _staging(life, frames)
-        lent = [field for token, frame in zip(tokens, frames, strict=True) for field in (token, frame.t_us)]
+        lent: list[str | bytes | int] = []
+        for token, frame in zip(tokens, frames, strict=True):
+            lent += [token, frame.t_us, encode_entry(frame)]
         head = (life.keys.root, life.fence, _LENT_MS)
         lending = evaluate(LEND, life.keys.all_declared(), *head, *lent)
         replies = await self._link.attempt(camera_id, [*commands, lending])
@@ -96,7 +100,7 @@ class RedisWindow(RedisLives):
             raise WindowUnavailable(camera_id) from reply
         if reply[0] != b"ok":
             raise refusal(camera_id, reply[0])
-        return int(reply[1])
+        return tuple(frame for frame, word in zip(frames, reply[1].decode(), strict=True) if word in "lh")
 
     def has_room(self, camera_id: CameraId, size_bytes: int) -> bool:
         """Return whether a camera's older frames may be published without newer ones leaving for them."""

@@ -9,11 +9,11 @@ from core.meter import Meter, Metric
 from core.records import Gap, Record
 from featcache.codec_records import encode_record
 from featcache.errors import StaleIncarnation, UnknownCamera
-from featcache.redis_keys import OwnerKeys, camera_key
+from featcache.redis_keys import LifeKeys, OwnerKeys, camera_key
 from featcache.redis_ledger import Ledger, Life
 from featcache.redis_link import Command, Reply, evaluate
 from featcache.redis_reader import RedisReader
-from featcache.redis_scripts import BEGIN, BURY, POINT, RECORD, TRIM, Script
+from featcache.redis_scripts import BEGIN, BURY, LOOK, POINT, RECORD, TRIM, Script
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
 from featcache.window import Tier
@@ -71,7 +71,9 @@ class RedisLives(RedisReader):
                 raise StaleIncarnation(camera_id)
             await self._point(camera_id, incarnation)
             life = Life(incarnation, keys, reply[1], now_s())
-            (state,) = await self._link.run(camera_id, [evaluate(TRIM, keys.all_declared(), keys.root, 0, 0)])
+            (state,) = await self._link.run(
+                camera_id, [evaluate(TRIM, keys.all_declared(), keys.root, 0, 0, 0)]
+            )
             life.note(*state[2:5])
             self._ledger.open(camera_id, life)
             self._lives[camera_id] = incarnation
@@ -106,22 +108,40 @@ class RedisLives(RedisReader):
             if reply[1] and self._behind is None:
                 self._meter.count(Metric.RECORDS_EVICTED, reply[1], reason="count")
 
-    async def trim(self, camera_id: CameraId, *, before_us: int, records_before_us: int | None = None) -> int:
-        """See ``Window.trim``. Records go by a time of their own where one is given."""
-        records_us = before_us if records_before_us is None else records_before_us
+    async def trim(self, camera_id: CameraId, *, before_us: int) -> int:
+        reply = await self._trim(camera_id, before_us, before_us, 0)
+        self._count_gone(reply, "trim")
+        return int(reply[1])
+
+    async def follow(self, camera_id: CameraId, *, mark_us: int, records_before_us: int) -> None:
+        """Let go of what has aged out of the pool, whose eviction mark is ``mark_us``. Raises UnknownCamera."""
+        await self._trim(camera_id, mark_us, records_before_us, 1)
+
+    async def _trim(self, camera_id: CameraId, before_us: int, records_us: int, marks: int) -> Reply:
+        arguments = (before_us, records_us, marks)
         async with self._turn:
             _, (reply,) = await self._ask(
-                camera_id,
-                lambda keys: [evaluate(TRIM, keys.all_declared(), keys.root, before_us, records_us)],
+                camera_id, lambda keys: [evaluate(TRIM, keys.all_declared(), keys.root, *arguments)]
             )
             if reply[0] != b"ok":
                 raise UnknownCamera(camera_id)
             life = self._ledger.get(camera_id)
             if life is not None:
                 life.note(*reply[2:5])
-            self._count_gone(reply, "trim")
             self._show_levels()
-            return int(reply[1])
+            return reply
+
+    async def look_after(self, cameras: Sequence[CameraId]) -> tuple[int, tuple[CameraId, ...]]:
+        """Return Redis' own time, µs since 1970, and those of this worker's cameras whose life it has lost."""
+        lives = [(camera_id, life) for camera_id in cameras if (life := self._ledger.get(camera_id))]
+        keys = [life.keys for _, life in lives] or [LifeKeys(self.owner_keys.root)]
+        replies = await self._link.run(
+            cameras[0] if cameras else CameraId(""),
+            [evaluate(LOOK, each.all_declared(), each.root) for each in keys],
+        )
+        seconds, micros = replies[0][0]
+        lost = (camera_id for (camera_id, _), reply in zip(lives, replies, strict=False) if not reply[1])
+        return int(seconds) * 1_000_000 + int(micros), tuple(lost)
 
     # inside: lives
 

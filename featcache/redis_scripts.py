@@ -191,20 +191,26 @@ return state('ok', 0)
 
 LEND = _write(
     """
--- root, fence, ttl_ms, then of each frame: staged token, t_us; their values stay for the time given only
-local why = refusal(ARGV[2])
-local lent = 0
-for i = 4, #ARGV, 2 do
-  local staged, t = root .. 's:' .. ARGV[i], ARGV[i + 1]
-  if why or redis.call('ZCOUNT', held, t, t) > 0 or redis.call('ZCOUNT', index, t, t) == 0 then
-    redis.call('UNLINK', staged)
-  elseif redis.call('EXISTS', staged) == 1 then
-    redis.call('RENAME', staged, root .. 'f:' .. t)
-    redis.call('PEXPIRE', root .. 'f:' .. t, ARGV[3])
-    lent = lent + 1
+-- root, fence, ttl_ms, then of each frame: staged token, t_us, entry; their values stay for the time given only
+-- says of each frame: l lent, h held anyway, x neither
+local why, said = refusal(ARGV[2]), {}
+local mark = tonumber(redis.call('HGET', life, 'mark') or '0')
+for i = 4, #ARGV, 3 do
+  local staged, t, word = root .. 's:' .. ARGV[i], ARGV[i + 1], 'x'
+  if not why and tonumber(t) >= mark then
+    if redis.call('ZCOUNT', held, t, t) > 0 then
+      word = 'h'
+    elseif redis.call('EXISTS', staged) == 1 then
+      redis.call('RENAME', staged, root .. 'f:' .. t)
+      redis.call('PEXPIRE', root .. 'f:' .. t, ARGV[3])
+      list(t, ARGV[i + 2])
+      word = 'l'
+    end
   end
+  if word ~= 'l' then redis.call('UNLINK', staged) end
+  said[#said + 1] = word
 end
-return {why or 'ok', lent}
+return {why or 'ok', table.concat(said)}
 """
 )
 
@@ -250,10 +256,14 @@ return state('ok', count)
 
 TRIM = _write(
     """
--- root, time before which frames go, and records
+-- root, time before which frames go, and records; '1': that is the eviction mark too
 local why = refusal(nil)
 if why then return {why} end
-return state('ok', age_frames(ARGV[2]), age_records(ARGV[3]))
+local gone = age_frames(ARGV[2])
+if ARGV[4] == '1' and tonumber(ARGV[2]) > tonumber(redis.call('HGET', life, 'mark') or '0') then
+  redis.call('HSET', life, 'mark', ARGV[2])
+end
+return state('ok', gone, age_records(ARGV[3]))
 """
 )
 
@@ -326,6 +336,13 @@ local last = redis.call('ZRANGE', index, -1, -1, 'WITHSCORES')
 local kept = redis.call('HMGET', life, 'mark', 'total', 'next_seq')
 return {'ok', first[2] and whole(tonumber(first[2])) or '', last[2] and whole(tonumber(last[2])) or '',
         kept[1] or '', redis.call('ZCARD', index), kept[2] or '0', kept[3] or '0'}
+"""
+)
+
+LOOK = _read(
+    """
+-- root; the server's time in seconds and microseconds, and the life's fencing number
+return {redis.call('TIME'), redis.call('HGET', life, 'fence') or ''}
 """
 )
 

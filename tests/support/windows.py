@@ -6,11 +6,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import numpy as np
 
+from core.clock import ServiceClock
 from core.errors import ErrorKind, ServiceError
 from core.frames import Features, FeatureType, KeepReason, Picture, Sample
 from core.ids import CameraId, Incarnation, make_frame_ref
 from core.meter import Meter, NullMeter
 from featcache.pool import MemoryPool
+from featcache.published import PublishedWindow
 from featcache.redis import RedisWindow
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
@@ -116,4 +118,24 @@ async def redis_window(
         await window.aclose()
 
 
-WINDOWS: tuple[OpenWindow, ...] = (memory_window, redis_window)
+@asynccontextmanager
+async def published_window(
+    *, settings: Settings | None = None, meter: Meter | None = None
+) -> AsyncIterator[Window]:
+    """Open an empty pool that is being published to a real Redis, which holds less than it does."""
+    settings = settings or Settings()
+    redis = RedisSettings(url=shared_server().url, redis_budget_bytes=max(1, settings.pool_budget_bytes // 2))
+    pool = MemoryPool(settings, meter=meter or NullMeter())
+    window = PublishedWindow(pool, redis, settings=settings, clock=ServiceClock(), meter=NullMeter())
+    tasks = [asyncio.create_task(window.publish()), asyncio.create_task(window.lend())]
+    try:
+        yield window
+        assert not any(task.done() for task in tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await window.aclose()
+
+
+WINDOWS: tuple[OpenWindow, ...] = (memory_window, redis_window, published_window)

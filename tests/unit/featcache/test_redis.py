@@ -280,7 +280,8 @@ async def test_a_lent_frame_can_be_read_for_a_while_and_is_not_counted_as_held()
         frames = [stored(t, seq=t) for t in range(1, 21)]
         for frame in frames:
             await window.put(frame, incarnation=FIRST_LIFE)
-        assert await window.lend(frames[:4], incarnation=FIRST_LIFE) == 2  # a quarter of the budget
+        lent = await window.lend(frames[:4], incarnation=FIRST_LIFE)
+        assert [frame.t_us for frame in lent] == [1, 2]  # a quarter of the budget
         assert [f.t_us for f in await window.fetch([f.ref for f in frames[:4]])] == [1, 2]
         key = window._keys(GATE, FIRST_LIFE).frame(1)
         assert 0 < int(server.cli("PTTL", key)) <= 30_000
@@ -289,13 +290,19 @@ async def test_a_lent_frame_can_be_read_for_a_while_and_is_not_counted_as_held()
         assert await window.held_times(GATE) == tuple(range(16, 22))  # what is lent takes room
 
 
-async def test_a_frame_that_is_held_or_unknown_is_not_lent() -> None:
+async def test_lending_leaves_held_frames_alone_lists_new_ones_and_refuses_those_aged_out() -> None:
     server = shared_server()
     async with owned(server.url) as window:
-        await window.put(stored(10), incarnation=FIRST_LIFE)
-        assert await window.lend([stored(10), stored(20)], incarnation=FIRST_LIFE) == 0
+        for t_us in (5, 10):
+            await window.put(stored(t_us), incarnation=FIRST_LIFE)
+        await window.trim(GATE, before_us=10)
+        lent = await window.lend([stored(t) for t in (4, 10, 20)], incarnation=FIRST_LIFE)
+        assert [frame.t_us for frame in lent] == [10, 20]
         assert int(server.cli("PTTL", window._keys(GATE, FIRST_LIFE).frame(10))) > 60_000
-        assert not [key for key in server.key_names() if ":s:" in key or key.endswith("f:20")]
+        assert await tiers(window) == {10: Tier.REDIS, 20: Tier.MEMORY}
+        assert not [key for key in server.key_names() if ":s:" in key or key.endswith("f:4")]
+        await window.put(stored(20), incarnation=FIRST_LIFE)
+        assert await tiers(window) == {10: Tier.REDIS, 20: Tier.REDIS}
 
 
 async def test_a_reader_that_misses_a_held_frame_shows_it_as_spilled_from_then_on() -> None:
@@ -314,7 +321,7 @@ async def test_deleting_takes_what_was_lent_too() -> None:
         frames = [stored(t) for t in range(1, 11)]
         for frame in frames:
             await window.put(frame, incarnation=FIRST_LIFE)
-        assert await window.lend(frames[:1], incarnation=FIRST_LIFE) == 1
+        assert len(await window.lend(frames[:1], incarnation=FIRST_LIFE)) == 1
         assert await window.delete_camera(GATE) == 10
         assert server.key_names() == [LifeKeys.of("livelens", GATE, FIRST_LIFE).gone]
 

@@ -42,12 +42,16 @@ async def test_many_records_go_in_one_step_and_replace_by_key(window: RedisWindo
     assert held[5] == StaticSpan(5, 9)
 
 
-async def test_frames_and_records_may_be_trimmed_by_times_of_their_own(window: RedisWindow) -> None:
+async def test_the_copy_follows_the_pool_in_what_has_aged_out_also_of_frames_it_never_had(
+    window: RedisWindow,
+) -> None:
     gap = Gap(1, None, GapReason.STALLED)
     await window.put_records(GATE, [gap, StaticSpan(1, 5), StaticSpan(10, 20)], incarnation=FIRST_LIFE)
     for t_us in (10, 20, 30):
         await window.put(stored(t_us), incarnation=FIRST_LIFE)
-    assert await window.trim(GATE, before_us=30, records_before_us=6) == 2
+    await window.follow(GATE, mark_us=35, records_before_us=6)
+    head = await window.head(GATE)
+    assert (head.frames, head.evicted_before_us) == (0, 35)
     assert await window.records(GATE, EVER) == (gap, StaticSpan(10, 20))
 
 

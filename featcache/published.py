@@ -1,0 +1,121 @@
+"""The pool with its published copy behind it: one window for whoever writes, reads or asks in the owner's process."""
+
+import asyncio
+from collections.abc import Sequence
+
+from core.clock import Clock
+from core.ids import CameraId, FrameRef, Incarnation
+from core.meter import Meter
+from core.records import Record
+from core.spans import Span
+from featcache.errors import WindowUnavailable
+from featcache.lending import Lender, LendStatistics
+from featcache.pool import MemoryPool
+from featcache.publish import Pace, Publisher, PublishStatistics
+from featcache.redis import RedisWindow
+from featcache.redis_settings import RedisSettings
+from featcache.redis_state import RedisHealth
+from featcache.settings import Settings
+from featcache.window import FrameInfo, Head, StoredFrame, Tier
+
+
+class PublishedWindow:
+    """``featcache.window.Window`` over the pool, which never waits; what is written goes on to Redis by itself.
+
+    Nothing that Redis does is felt here: it is read from the pool, and written to it first.
+    """
+
+    def __init__(
+        self,
+        pool: MemoryPool,
+        redis: RedisSettings,
+        *,
+        settings: Settings,
+        clock: Clock,
+        meter: Meter,
+        pace: Pace | None = None,
+    ) -> None:
+        self._pool = pool
+        self._redis = RedisWindow(redis, settings=settings, meter=meter, behind=Tier.MEMORY)
+        self._pace = pace or Pace()
+        self._publisher = Publisher(pool, self._redis, clock=clock, meter=meter, pace=self._pace)
+        self._lender = Lender(pool, self._redis, self._publisher.lives, redis=redis, meter=meter)
+
+    # running
+
+    async def publish(self) -> None:
+        """Publish until cancelled."""
+        await self._publisher.run()
+
+    async def lend(self) -> None:
+        """Answer readers until cancelled. Redis away is waited for."""
+        while True:
+            try:
+                await self._lender.serve_one()
+            except WindowUnavailable:
+                await asyncio.sleep(self._pace.retry_us / 1e6)
+
+    async def aclose(self) -> None:
+        """Close the connections to Redis."""
+        await self._redis.aclose()
+        await self._lender.aclose()
+
+    @property
+    def health(self) -> RedisHealth:
+        """Return whether Redis takes what is published."""
+        return self._publisher.state.health
+
+    def statistics(self) -> tuple[PublishStatistics, LendStatistics]:
+        """Return counts so far."""
+        return self._publisher.statistics(), self._lender.statistics()
+
+    async def promote(self, refs: Sequence[FrameRef]) -> tuple[FrameRef, ...]:
+        """Have frames lie in Redis, for others who read only that; return those that do.
+
+        Raises InvalidFrameRef, WindowUnavailable.
+        """
+        return await self._lender.promote(refs)
+
+    # writing
+
+    async def open_camera(self, camera_id: CameraId, incarnation: Incarnation) -> None:
+        await self._pool.open_camera(camera_id, incarnation)
+        self._publisher.open(camera_id, incarnation)
+
+    async def put(self, frame: StoredFrame, *, incarnation: Incarnation) -> None:
+        await self._pool.put(frame, incarnation=incarnation)
+        self._publisher.offer(frame.camera_id, frame.t_us, incarnation=incarnation)
+
+    async def put_record(self, camera_id: CameraId, record: Record, *, incarnation: Incarnation) -> None:
+        await self._pool.put_record(camera_id, record, incarnation=incarnation)
+        self._publisher.offer_record(camera_id, record, incarnation=incarnation)
+
+    async def trim(self, camera_id: CameraId, *, before_us: int) -> int:
+        gone = await self._pool.trim(camera_id, before_us=before_us)
+        self._publisher.trim_records(camera_id, before_us=before_us)
+        return gone
+
+    async def delete_camera(self, camera_id: CameraId) -> int:
+        """See ``Window.delete_camera``; takes a second at most, also where Redis is away."""
+        gone = await self._pool.delete_camera(camera_id)
+        return max(gone, await self._publisher.delete(camera_id))
+
+    # reading
+
+    async def head(self, camera_id: CameraId) -> Head:
+        return await self._pool.head(camera_id)
+
+    async def index(self, camera_id: CameraId, span: Span) -> tuple[FrameInfo, ...]:
+        return await self._pool.index(camera_id, span)
+
+    async def newest(self, camera_id: CameraId, *, before_us: int, count: int) -> tuple[FrameInfo, ...]:
+        return await self._pool.newest(camera_id, before_us=before_us, count=count)
+
+    async def fetch(self, refs: Sequence[FrameRef]) -> tuple[StoredFrame, ...]:
+        return await self._pool.fetch(refs)
+
+    async def at(self, camera_id: CameraId, t_us: int) -> StoredFrame | None:
+        return await self._pool.at(camera_id, t_us)
+
+    async def records(self, camera_id: CameraId, span: Span) -> tuple[Record, ...]:
+        return await self._pool.records(camera_id, span)

@@ -1,0 +1,74 @@
+"""The pool with its copy in Redis: nothing Redis does is felt in the owner's process, and deletion leaves nothing."""
+
+import time
+
+from core.records import StaticSpan
+from featcache.window import Tier
+from tests.support.published import EVER, published, until
+from tests.support.redis_server import RedisServer
+from tests.support.windows import FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
+
+SIZE = stored(1, features=features_of()).size_bytes
+
+
+async def test_deleting_takes_every_trace_in_redis_and_says_how_many_frames_there_were() -> None:
+    with RedisServer() as server:
+        async with published(server, budget_bytes=5 * SIZE) as stage:
+            await stage.window.open_camera(YARD, FIRST_LIFE)
+            await stage.put(1, camera_id=YARD)
+            await stage.put(*range(1, 11))
+            await stage.window.put_record(GATE, StaticSpan(1, 2), incarnation=FIRST_LIFE)
+            await until(lambda: stage.window.statistics()[0].published >= 11)
+            before = stage.window._redis._keys(GATE, FIRST_LIFE)
+            assert await stage.window.delete_camera(GATE) == 10
+            left = [key for key in server.key_names() if key.startswith(before.root) or "gate" in key]
+            assert left == [before.gone]
+            assert await stage.tiers() == {}
+            await stage.until_published(1, camera_id=YARD)
+
+
+async def test_a_camera_deleted_while_redis_is_away_is_deleted_there_when_it_is_back() -> None:
+    with RedisServer() as server:
+        async with published(server) as stage:
+            await stage.put(1, 2)
+            await stage.until_published(1, 2)
+            server.freeze()
+            began_s = time.monotonic()
+            assert await stage.window.delete_camera(GATE) == 2
+            assert time.monotonic() - began_s < 1.5
+            server.thaw()
+            await until(
+                lambda: len(server.key_names()) == 2
+            )  # the nameless mark, and the owner's sign of life
+            assert not [key for key in server.key_names() if "gate" in key]
+
+
+async def test_a_camera_registered_again_at_once_begins_empty() -> None:
+    with RedisServer() as server:
+        async with published(server) as stage:
+            await stage.put(1, 2)
+            await stage.until_published(1, 2)
+            server.freeze()
+            await stage.window.delete_camera(GATE)
+            await stage.window.open_camera(GATE, SECOND_LIFE)
+            await stage.put(3, life=SECOND_LIFE)
+            server.thaw()
+            await stage.until_published(3)
+            assert list(await stage.tiers()) == [3]
+            assert (await stage.reader.head(GATE)).incarnation == SECOND_LIFE
+
+
+async def test_a_named_redis_that_is_away_at_the_start_is_not_felt_and_filled_when_it_comes() -> None:
+    server = RedisServer()
+    async with published(server) as stage:
+        await stage.put(1, 2)
+        await until(lambda: stage.window.health.fault is not None)
+        assert len(await stage.window.fetch([stored(1, features=features_of()).ref])) == 1
+        assert stage.window.health.in_words() == "away; the pool serves meanwhile"
+        with server:
+            await stage.until_published(1, 2)
+            assert stage.window.health.up
+            await until(lambda: stage.window.health.in_words().startswith("ok, its clock is"))
+        await until(lambda: not stage.window.health.up)
+        assert set((await stage.shown()).values()) == {Tier.MEMORY}
+        assert len(await stage.window.records(GATE, EVER)) == 0
