@@ -3,24 +3,32 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from core.clock import Clock
 from core.frames import Features, Picture
 from core.meter import Meter
+from featcache.window import WindowReader
+from livelens.decoder_frames import DecoderFrames
+from livelens.errors import WrongSetting
 from livelens.settings import Settings
 from models import (
     BUILTIN,
     BuiltinModel,
     Decoder,
     Engine,
+    FrameSource,
     LocalModel,
     ModelChoice,
     NoModel,
     OpenAISettings,
     RemoteModel,
+    VllmDecoder,
+    VllmModel,
+    VllmSettings,
     open_decoder,
+    open_tower,
 )
 from qa.ports import MEASURED
 
@@ -72,20 +80,43 @@ class Answering:
         """Return whether the model, if one is named, has a fair chance of answering."""
         return self.decoder is None or self.decoder.healthy()
 
+    async def look_after(self) -> None:
+        """Watch a decoder that runs elsewhere, until cancelled; return at once where there is none."""
+        if isinstance(self.decoder, VllmDecoder):
+            await self.decoder.watch()
+
 
 def choose_model(settings: Settings) -> ModelChoice:
-    """Return the choice that the settings make: an address wins over a local model."""
+    """Return the choice that the settings make: an address wins over a local model, which then only encodes for vLLM.
+
+    Raises WrongSetting for addresses that cannot be used together, or not as they are.
+    """
+    if settings.model_url and settings.decoder_url:
+        raise WrongSetting("decoder_url: not beside model_url; name one of them")
     if settings.model_url:
-        return RemoteModel(
-            OpenAISettings(
-                settings.model_url,
-                model=settings.model_name or None,
-                api_key=settings.model_key.get_secret_value() or None,
-                limits=settings.remote,
-            )
+        return RemoteModel(_address(settings, settings.model_url))
+    local = _local_model(settings)
+    if not settings.decoder_url:
+        return local or NoModel()
+    if local is not None and not settings.redis.url:
+        raise WrongSetting(
+            "redis.url is empty: the decoder reads frames from Redis; give it, or send pictures (model = 'none')"
         )
+    return VllmModel(VllmSettings(_address(settings, settings.decoder_url), settings.decoder), local)
+
+
+def _address(settings: Settings, url: str) -> OpenAISettings:
+    return OpenAISettings(
+        url,
+        model=settings.model_name or None,
+        api_key=settings.model_key.get_secret_value() or None,
+        limits=settings.remote,
+    )
+
+
+def _local_model(settings: Settings) -> BuiltinModel | LocalModel | None:
     if settings.model == "none":
-        return NoModel()
+        return None
     if settings.model == BUILTIN:
         return BuiltinModel(settings.engine)
     return LocalModel(
@@ -104,35 +135,65 @@ async def answering(
     clock: Clock,
     meter: Meter,
     knows: KnowsPicture | None = None,
+    window: WindowReader | None = None,
 ) -> AsyncIterator[Answering]:
     """Open the model for the length of the block.
 
     Args:
         executor: The picture pool; it stays the caller's.
         knows: Tells the built-in model's pictures from others; by default the model's own check.
+        window: This process's own frames, for a decoder that reads Redis while Redis is away.
     Raises:
         ModelNotLoadable: the model cannot be loaded.
+        WrongSetting: as ``choose_model``.
     """
     choice = choose_model(settings)
-    decoder = await asyncio.to_thread(open_decoder, choice, executor=executor, clock=clock, meter=meter)
-    if decoder is None:
-        yield Answering()
-        return
-    try:
+    async with AsyncExitStack() as stack:
+        frames = await stack.enter_async_context(_frames(choice, settings, window, meter))
+        decoder = await asyncio.to_thread(
+            open_decoder, choice, executor=executor, clock=clock, meter=meter, frames=frames
+        )
+        if decoder is None:
+            yield Answering()
+            return
+        stack.push_async_callback(decoder.aclose)
         await decoder.start()
-        encoder = None
-        if isinstance(decoder, Engine):
-            profile = decoder.profile
-            encoder = EngineEncoder(
-                decoder,
-                profile.encoder_version or "",
-                str(profile.frame_tokens),
-                executor,
-                (knows or _known_to_builtin()) if profile.own_world else None,
+        engine = decoder if isinstance(decoder, Engine) else None
+        if isinstance(choice, VllmModel) and choice.encoder is not None:
+            engine = await asyncio.to_thread(
+                open_tower, choice.encoder, executor=executor, clock=clock, meter=meter
             )
-        yield Answering(decoder, encoder)
+            stack.push_async_callback(engine.aclose)
+            await engine.start()
+        yield Answering(decoder, _encoder(engine, executor, knows) if engine else None)
+
+
+def _encoder(engine: Engine, executor: Executor, knows: KnowsPicture | None) -> EngineEncoder:
+    profile = engine.profile
+    return EngineEncoder(
+        engine,
+        profile.encoder_version or "",
+        str(profile.frame_tokens),
+        executor,
+        (knows or _known_to_builtin()) if profile.own_world else None,
+    )
+
+
+@asynccontextmanager
+async def _frames(
+    choice: ModelChoice, settings: Settings, window: WindowReader | None, meter: Meter
+) -> AsyncIterator[FrameSource | None]:
+    """Give what vLLM can read, for the length of the block; None where it is sent no refs."""
+    if not isinstance(choice, VllmModel) or choice.encoder is None:
+        yield None
+        return
+    from featcache.redis_reader import RedisReader  # needs the extra
+
+    reader = RedisReader(settings.redis, meter=meter)
+    try:
+        yield DecoderFrames(reader, window)
     finally:
-        await decoder.aclose()
+        await reader.aclose()
 
 
 def _known_to_builtin() -> KnowsPicture:

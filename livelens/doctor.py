@@ -4,7 +4,7 @@ import importlib.util
 import platform
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import assert_never
 from livelens import __version__
 from livelens.answering import choose_model
 from livelens.settings import Settings
-from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteModel
+from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteModel, VllmModel
 from models.opening import read_builtin
 
 OUR_PACKAGES = (
@@ -165,10 +165,25 @@ def _answers(settings: Settings) -> Finding:
             return Finding("answers", Verdict.GOOD, f"by the model at {choice.settings.url}")
         case NoModel():
             return Finding("answers", Verdict.GOOD, "measured (model = none)")
+        case VllmModel():
+            return _vllm_answers(choice)
         case BuiltinModel() | LocalModel():
-            pass
+            return _local_answers(choice)
         case _:
             assert_never(choice)
+
+
+def _vllm_answers(choice: VllmModel) -> Finding:
+    """Say who encodes for a vLLM, and where it is."""
+    where = f"vLLM at {choice.settings.address.url}"
+    if choice.encoder is None:
+        return Finding("answers", Verdict.GOOD, f"by {where}, from pictures")
+    here = _local_answers(choice.encoder)
+    return replace(here, text=f"{here.text}, in {where}") if here.verdict is Verdict.GOOD else here
+
+
+def _local_answers(choice: BuiltinModel | LocalModel) -> Finding:
+    """Say whether a model can run here."""
     model = choice.model if isinstance(choice, LocalModel) else "the built-in model"
     missing = [name for name in LOCAL_MODEL_NEEDS if importlib.util.find_spec(name) is None]
     if missing:

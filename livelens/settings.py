@@ -27,7 +27,7 @@ from featcache.redis_settings import RedisSettings
 from ingest import IngestSettings
 from livelens.errors import WrongSetting
 from livelens.logs import LogFormat
-from models import EngineSettings, RemoteLimits
+from models import EngineSettings, RemoteLimits, VllmLimits
 from qa import AskSettings, ChatSettings
 from sampler import SamplerSettings
 from web import WebSettings
@@ -59,7 +59,9 @@ class Settings(BaseSettings):
             a folder, or a hub name that may be fetched.
         model_url: An OpenAI-compatible address that answers instead of a model in this process.
         model_name: The model's name at ``model_url``; its first one if empty.
-        model_key: Key for ``model_url``, if it wants one.
+        model_key: Key for ``model_url`` or ``decoder_url``, if it wants one.
+        decoder_url: A vLLM started by ``livelens decoder``, or the router before several: words come from there, by
+            frame ids that it reads from Redis, and the model named by ``model`` only encodes here.
         frame_tokens: Vision tokens of one frame for a model by folder or name; 0 takes 196.
         window_tokens: Vision tokens one question may have for a model by folder or name; 0 takes 8,192.
         ingest: Reading cameras.
@@ -67,7 +69,8 @@ class Settings(BaseSettings):
         window: Keeping frames.
         redis: The published copy of the window, for other processes to read; without an address there is none.
         engine: The model in this process.
-        remote: The model at ``model_url``.
+        remote: The model at ``model_url`` or ``decoder_url``.
+        decoder: The vLLM at ``decoder_url``: how it is looked after.
         ask: Answering questions.
         chat: Chat about still pictures.
         web: Serving pages, programs and sockets.
@@ -89,6 +92,7 @@ class Settings(BaseSettings):
     model_url: str = ""
     model_name: str = ""
     model_key: SecretStr = SecretStr("")
+    decoder_url: str = ""
     frame_tokens: int = Field(0, ge=0)
     window_tokens: int = Field(0, ge=0)
     ingest: IngestSettings = IngestSettings()
@@ -97,6 +101,7 @@ class Settings(BaseSettings):
     redis: RedisSettings = RedisSettings()
     engine: EngineSettings = EngineSettings()
     remote: RemoteLimits = RemoteLimits()
+    decoder: VllmLimits = VllmLimits()
     ask: AskSettings = AskSettings()
     chat: ChatSettings = ChatSettings()
     web: WebSettings = WebSettings()

@@ -5,6 +5,7 @@ Leaves to others: which frames a question is asked with (``qa``), where features
     Picture ── Engine.encode ──▶ Features                      (the window keeps them)
     Prompt(system, labelled frames, history, question)
         ├─ Engine.generate: features, prefix kept, batched  ──▶ Delta, Delta, ... finish, usage
+        ├─ VllmDecoder.generate: frame refs over HTTP       ──▶ the same
         └─ OpenAIDecoder.generate: JPEG over HTTP           ──▶ the same
 
 Importing this loads neither torch nor transformers; ``open_decoder`` does, once a model is named.
@@ -23,9 +24,22 @@ from models.errors import (
 )
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings, RemoteLimits
-from models.opening import BUILTIN, BuiltinModel, LocalModel, ModelChoice, NoModel, RemoteModel, open_decoder
+from models.opening import (
+    BUILTIN,
+    BuiltinModel,
+    LocalModel,
+    ModelChoice,
+    NoModel,
+    RemoteModel,
+    VllmModel,
+    open_decoder,
+    open_tower,
+)
 from models.prompt import Dialogue, FramePart, Message, Part, PicturePart, Prompt, Role, TextPart, Turn
 from models.schedule import Limits
+from models.vllm import VllmDecoder
+from models.vllm_frames import FrameSource
+from models.vllm_settings import VllmLimits, VllmSettings
 
 __all__ = [
     "BUILTIN",
@@ -42,6 +56,7 @@ __all__ = [
     "EngineStatistics",
     "Finish",
     "FramePart",
+    "FrameSource",
     "Limits",
     "LocalModel",
     "Message",
@@ -64,5 +79,10 @@ __all__ = [
     "TextPart",
     "Turn",
     "Usage",
+    "VllmDecoder",
+    "VllmLimits",
+    "VllmModel",
+    "VllmSettings",
     "open_decoder",
+    "open_tower",
 ]

@@ -8,13 +8,16 @@ from pathlib import Path
 from core.clock import Clock
 from core.meter import Meter
 from models.checkpoint import Checkpoint, read_checkpoint
-from models.compute import choose_compute, look_at_hardware
+from models.compute import Compute, choose_compute, look_at_hardware
 from models.engine import Engine, EngineSettings
 from models.engine_loop import Runner
 from models.errors import ModelNotLoadable
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings
 from models.text import ChatText
+from models.vllm import VllmDecoder
+from models.vllm_frames import FrameSource
+from models.vllm_settings import VllmSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +61,35 @@ class RemoteModel:
     settings: OpenAISettings
 
 
-ModelChoice = NoModel | BuiltinModel | LocalModel | RemoteModel
+@dataclass(frozen=True, slots=True)
+class VllmModel:
+    """vLLM gives the words, and the vision tower of the same model encodes in this process (``open_tower``).
+
+    ``encoder`` None sends vLLM pictures, which it encodes itself.
+    """
+
+    settings: VllmSettings
+    encoder: BuiltinModel | LocalModel | None = None
+
+
+ModelChoice = NoModel | BuiltinModel | LocalModel | RemoteModel | VllmModel
 
 
 def open_decoder(
-    choice: ModelChoice, *, executor: Executor, clock: Clock, meter: Meter
-) -> Engine | OpenAIDecoder | None:
-    """Return the decoder of a choice, not started yet; None for none. Both have ``start`` and ``aclose``.
+    choice: ModelChoice,
+    *,
+    executor: Executor,
+    clock: Clock,
+    meter: Meter,
+    frames: FrameSource | None = None,
+) -> Engine | OpenAIDecoder | VllmDecoder | None:
+    """Return the decoder of a choice, not started yet; None for none. All have ``start`` and ``aclose``.
 
     Reads files, imports torch and may fetch a named model, so call it outside the event loop.
 
     Args:
         executor: Prepares pictures and prompts for a local model; it stays the caller's.
+        frames: Tells which frames vLLM finds.
     Raises:
         ModelNotLoadable: with the line to end the start with.
     """
@@ -80,6 +100,19 @@ def open_decoder(
             return open_engine(choice, executor=executor, clock=clock, meter=meter)
         case RemoteModel():
             return OpenAIDecoder(choice.settings, clock=clock)
+        case VllmModel(settings, encoder):
+            checkpoint = _checkpoint_of(encoder) if encoder else None
+            return VllmDecoder(settings, clock=clock, meter=meter, checkpoint=checkpoint, frames=frames)
+
+
+def open_tower(
+    choice: BuiltinModel | LocalModel, *, executor: Executor, clock: Clock, meter: Meter
+) -> Engine:
+    """Return an engine that encodes and says nothing: of the model's weights it loads the vision tower only.
+
+    Raises ModelNotLoadable.
+    """
+    return open_engine(choice, executor=executor, clock=clock, meter=meter, runner=_tower_runner)
 
 
 def open_engine(
@@ -95,13 +128,9 @@ def open_engine(
     ``runner`` makes the part that computes; by default the model itself.
     """
     settings = choice.settings
-    if isinstance(choice, BuiltinModel):
-        checkpoint = read_builtin()
-        settings = replace(settings, dtype="float32") if settings.dtype == "auto" else settings
-    else:
-        checkpoint = read_checkpoint(
-            choice.model, frame_tokens=choice.frame_tokens, window_tokens=choice.window_tokens
-        )
+    if isinstance(choice, BuiltinModel) and settings.dtype == "auto":
+        settings = replace(settings, dtype="float32")
+    checkpoint = _checkpoint_of(choice)
     return Engine(
         checkpoint,
         (runner or _model_runner)(checkpoint, settings),
@@ -129,18 +158,39 @@ def read_builtin() -> Checkpoint:
     )
 
 
+def _checkpoint_of(choice: BuiltinModel | LocalModel) -> Checkpoint:
+    if isinstance(choice, BuiltinModel):
+        return read_builtin()
+    return read_checkpoint(choice.model, frame_tokens=choice.frame_tokens, window_tokens=choice.window_tokens)
+
+
 def _model_runner(checkpoint: Checkpoint, settings: EngineSettings) -> Runner:
     try:
         from models.qwen_vl import QwenVL
     except ImportError as error:
-        raise ModelNotLoadable(
-            checkpoint.name, f"the extra 'encoder' is not installed ({error.name} is missing)"
-        ) from None
-    compute = choose_compute(
+        raise _extra_missing(checkpoint, error) from None
+    return QwenVL(checkpoint, _compute(checkpoint, settings), kept_bytes=settings.kept_bytes)
+
+
+def _tower_runner(checkpoint: Checkpoint, settings: EngineSettings) -> Runner:
+    try:
+        from models.qwen_tower import QwenTower
+    except ImportError as error:
+        raise _extra_missing(checkpoint, error) from None
+    return QwenTower(checkpoint, _compute(checkpoint, settings))
+
+
+def _compute(checkpoint: Checkpoint, settings: EngineSettings) -> Compute:
+    return choose_compute(
         look_at_hardware(),
         checkpoint.weights_type,
         device=settings.device,
         dtype=settings.dtype,
         threads=settings.cpu_threads,
     )
-    return QwenVL(checkpoint, compute, kept_bytes=settings.kept_bytes)
+
+
+def _extra_missing(checkpoint: Checkpoint, error: ImportError) -> ModelNotLoadable:
+    return ModelNotLoadable(
+        checkpoint.name, f"the extra 'encoder' is not installed ({error.name} is missing)"
+    )

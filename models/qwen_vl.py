@@ -24,7 +24,7 @@ from models.decoder import SamplingParams
 from models.errors import ModelNotLoadable
 from models.intake import Intake
 from models.kv import KvRows, KvState
-from models.pictures import Prepared
+from models.pictures import PictureRules, Prepared
 from models.prefix import Kept, KeptPrefixes
 from models.sampling import Sampler
 
@@ -116,24 +116,7 @@ class QwenVL:
     def encode(self, batch: Sequence[Prepared]) -> list[Features | BadFeatures]:
         """Return each picture's features, in order; BadFeatures where the encoder made no finite numbers."""
         with torch.inference_mode():
-            return self._encode(batch)
-
-    def _encode(self, batch: Sequence[Prepared]) -> list[Features | BadFeatures]:
-        pixels = torch.from_numpy(np.concatenate([picture.pixels for picture in batch])).to(
-            self._device, self._dtype
-        )
-        grids = torch.tensor([picture.grid for picture in batch], device=self._device)
-        seen = self._model.model.get_image_features(pixels, grids)
-        deep = getattr(seen, "deepstack_features", None) or ()
-        found: list[Features | BadFeatures] = []
-        for number, picture in enumerate(batch):
-            columns = [seen.pooler_output[number], *(layer[number] for layer in deep)]
-            stored = torch.cat(columns, dim=1).to(_STORED[self._checkpoint.feature_type]).contiguous().cpu()
-            try:
-                found.append(self._features(stored, picture.grid))
-            except BadFeatures as error:
-                found.append(error)
-        return found
+            return encode_pictures(self._model, batch, self._checkpoint, device=self._device)
 
     def open(self, intake: Intake, sampling: SamplingParams, request_id: RequestId) -> Answering:
         """Begin an answer, from the kept state that saves most."""
@@ -214,15 +197,6 @@ class QwenVL:
         assert self._rows is not None, "the model is not loaded"
         return self._rows
 
-    def _features(self, stored: torch.Tensor, grid: tuple[int, int, int]) -> Features:
-        return Features(
-            data=stored.view(torch.int16).numpy().astype("<i2", copy=False).tobytes(),
-            dtype=self._checkpoint.feature_type,
-            shape=(int(stored.shape[0]), int(stored.shape[1])),
-            grid=grid,
-            encoder_version=self._checkpoint.encoder_version,
-        )
-
     def _positions(self, prompt: Rendered, start: int, end: int) -> torch.Tensor:
         """Return positions as the text model takes them, shape (4, 1, n): index in the row, then the rotary three."""
         index = np.arange(start, end, dtype=np.int64)[None]
@@ -262,10 +236,7 @@ class QwenVL:
 
     def _warm(self) -> None:
         """Run every kind of step once: libraries choose and build their kernels on first use."""
-        rules = self._checkpoint.pictures
-        side = 2 * rules.merge
-        values = 3 * rules.temporal * rules.patch_px**2
-        self.encode([Prepared(np.zeros((side * side, values), np.float32), (1, side, side))])
+        self.encode([warming_picture(self._checkpoint.pictures)])
         rows = self._loaded_rows()
         slot = rows.open(16)
         ids = torch.zeros((1, 8), dtype=torch.int64, device=self._device)
@@ -273,3 +244,43 @@ class QwenVL:
         step = rows.step([slot])
         self._model(input_ids=ids[:, :1], past_key_values=step, use_cache=True, logits_to_keep=1)
         rows.close(slot)
+
+
+def encode_pictures(
+    model: Any,  # transformers is untyped here
+    batch: Sequence[Prepared],
+    checkpoint: Checkpoint,
+    *,
+    device: torch.device,
+) -> list[Features | BadFeatures]:
+    """Return each picture's features, in order; BadFeatures where the encoder made no finite numbers."""
+    pixels = torch.from_numpy(np.concatenate([picture.pixels for picture in batch])).to(device, model.dtype)
+    grids = torch.tensor([picture.grid for picture in batch], device=device)
+    seen = model.model.get_image_features(pixels, grids)
+    deep = getattr(seen, "deepstack_features", None) or ()
+    found: list[Features | BadFeatures] = []
+    for number, picture in enumerate(batch):
+        columns = [seen.pooler_output[number], *(layer[number] for layer in deep)]
+        stored = torch.cat(columns, dim=1).to(_STORED[checkpoint.feature_type]).contiguous().cpu()
+        try:
+            found.append(_features(stored, picture.grid, checkpoint))
+        except BadFeatures as error:
+            found.append(error)
+    return found
+
+
+def warming_picture(rules: PictureRules) -> Prepared:
+    """Return a small black picture, for the encoder's first call."""
+    side = 2 * rules.merge
+    values = 3 * rules.temporal * rules.patch_px**2
+    return Prepared(np.zeros((side * side, values), np.float32), (1, side, side))
+
+
+def _features(stored: torch.Tensor, grid: tuple[int, int, int], checkpoint: Checkpoint) -> Features:
+    return Features(
+        data=stored.view(torch.int16).numpy().astype("<i2", copy=False).tobytes(),
+        dtype=checkpoint.feature_type,
+        shape=(int(stored.shape[0]), int(stored.shape[1])),
+        grid=grid,
+        encoder_version=checkpoint.encoder_version,
+    )

@@ -1,3 +1,4 @@
+import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -11,10 +12,24 @@ import pytest
 from core.clock import ServiceClock
 from core.frames import Picture
 from core.meter import NullMeter
+from featcache.redis_settings import RedisSettings
 from livelens.answering import Answering, KnowsPicture, answering, choose_model
+from livelens.errors import WrongSetting
 from livelens.settings import Settings
-from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteLimits, RemoteModel
-from tests.support.tiny_model import NoisePicture
+from models import (
+    BuiltinModel,
+    LocalModel,
+    ModelNotLoadable,
+    NoModel,
+    RemoteLimits,
+    RemoteModel,
+    VllmLimits,
+    VllmModel,
+)
+from tests.support.scripted_vllm import ScriptedVllm
+from tests.support.tiny_model import NoisePicture, eventually, tiny_model_folder
+
+__all__ = ["tiny_model_folder"]
 
 
 @asynccontextmanager
@@ -60,6 +75,70 @@ def test_any_other_name_is_a_local_model() -> None:
     choice = choose_model(Settings(model="Qwen/Qwen3-VL-2B-Instruct"))
     assert isinstance(choice, LocalModel)
     assert choice.model == "Qwen/Qwen3-VL-2B-Instruct"
+
+
+REDIS = RedisSettings(url="redis://127.0.0.1:1/0", connect_timeout_us=100_000)
+
+
+def test_with_a_decoder_s_address_the_model_only_encodes_here() -> None:
+    settings = Settings(
+        model="folder", decoder_url="http://127.0.0.1:8000", redis=REDIS, remote=RemoteLimits(attempts=1)
+    )
+    choice = choose_model(settings)
+    assert isinstance(choice, VllmModel)
+    assert choice.encoder == LocalModel("folder")
+    assert choice.settings.address.url == "http://127.0.0.1:8000"
+    assert choice.settings.address.limits.attempts == 1
+
+
+def test_a_decoder_without_a_model_here_gets_pictures_and_needs_no_redis() -> None:
+    choice = choose_model(Settings(model="none", decoder_url="http://127.0.0.1:8000"))
+    assert isinstance(choice, VllmModel)
+    assert choice.encoder is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"decoder_url": "http://a", "model_url": "http://b"}, "decoder_url"),
+        ({"decoder_url": "http://a", "model": "folder"}, "redis.url"),
+    ],
+)
+def test_addresses_that_do_not_go_together_are_named(settings: dict[str, str], named: str) -> None:
+    with pytest.raises(WrongSetting, match=named):
+        choose_model(Settings(**settings))  # type: ignore[arg-type]  # all of them are texts
+
+
+@pytest.mark.torch
+async def test_a_decoder_that_is_away_is_unwell_and_well_by_itself_once_it_is_there(
+    tiny_model_folder: Path,
+) -> None:
+    server = ScriptedVllm(tiny_model_folder)
+    server.start()
+    url = server.url
+    server.stop()
+    settings = Settings(
+        model=str(tiny_model_folder),
+        frame_tokens=24,
+        decoder_url=url,
+        redis=REDIS,
+        decoder=VllmLimits(probe_every_us=10_000),
+    )
+    async with opened(settings) as answers, asyncio.TaskGroup() as group:
+        watching = group.create_task(answers.look_after())
+        await eventually(lambda: not answers.healthy())
+        assert answers.encoder is not None
+        features = await answers.encoder.encode(NoisePicture(1))
+        server.start()
+        try:
+            await eventually(answers.healthy)
+        finally:
+            watching.cancel()
+            server.stop()
+
+    assert features is not None
+    assert answers.decoder is not None
+    assert features.encoder_version == answers.decoder.profile.encoder_version == answers.encoder.version
 
 
 async def test_without_a_model_there_is_no_encoder_and_the_name_is_measured() -> None:

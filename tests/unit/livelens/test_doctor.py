@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from featcache.redis_settings import RedisSettings
 from livelens import doctor
 from livelens.doctor import Finding, Verdict, examine, worst
 from livelens.settings import Settings
@@ -66,12 +67,23 @@ def test_who_would_answer_is_told(tmp_path: Path) -> None:
         "none": answers(Settings(data_dir=tmp_path, model="none")),
         "name": answers(Settings(data_dir=tmp_path, model="owner/model")),
         "url": answers(Settings(data_dir=tmp_path, model_url="http://127.0.0.1:1234")),
+        "pictures to vLLM": answers(Settings(data_dir=tmp_path, decoder_url="http://127.0.0.1:5678")),
+        "frames to vLLM": answers(
+            Settings(
+                data_dir=tmp_path,
+                model="owner/model",
+                decoder_url="http://127.0.0.1:5678",
+                redis=RedisSettings(url="redis://127.0.0.1:1/0"),
+            )
+        ),
     }
     assert {verdict for verdict, _ in told.values()} == {Verdict.GOOD}
     assert "built-in model" in told["builtin"][1]
     assert told["default"][1] == told["none"][1] == "measured (model = none)"
     assert "owner/model" in told["name"][1]
     assert "http://127.0.0.1:1234" in told["url"][1]
+    assert told["pictures to vLLM"][1] == "by vLLM at http://127.0.0.1:5678, from pictures"
+    assert told["frames to vLLM"][1] == "by owner/model, in vLLM at http://127.0.0.1:5678"
 
 
 def test_without_the_extra_a_named_model_is_told_to_fail(

@@ -10,7 +10,7 @@ from core.ids import RequestId, make_frame_ref
 from core.meter import NullMeter
 from models.builtin import architecture
 from models.chat import SYSTEM_TEXT
-from models.decoder import SamplingParams
+from models.decoder import Reads, SamplingParams
 from models.engine import Engine
 from models.errors import DecoderUnavailable, ModelNotLoadable
 from models.openai import OpenAIDecoder
@@ -21,17 +21,21 @@ from models.opening import (
     ModelChoice,
     NoModel,
     RemoteModel,
+    VllmModel,
     open_decoder,
+    open_tower,
     read_builtin,
 )
 from models.prompt import FramePart, Prompt
+from models.vllm import VllmDecoder
+from models.vllm_settings import VllmSettings
 from tests.support.tiny_model import NoisePicture, tiny_model_folder
 from tests.support.windows import GATE
 
 __all__ = ["tiny_model_folder"]
 
 
-def opened(choice: ModelChoice) -> Engine | OpenAIDecoder | None:
+def opened(choice: ModelChoice) -> Engine | OpenAIDecoder | VllmDecoder | None:
     with ThreadPoolExecutor(1) as executor:
         return open_decoder(choice, executor=executor, clock=ServiceClock(), meter=NullMeter())
 
@@ -141,3 +145,32 @@ def test_a_built_in_model_without_weights_is_named_without_a_path(
 def test_a_model_that_is_none_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(ModelNotLoadable):
         opened(LocalModel(str(tmp_path)))
+
+
+@pytest.mark.torch
+async def test_vllm_by_refs_has_the_checkpoint_s_profile_and_without_one_takes_pictures(
+    tiny_model_folder: Path,
+) -> None:
+    settings = VllmSettings(OpenAISettings("http://host"))
+    by_ref = opened(VllmModel(settings, LocalModel(str(tiny_model_folder), frame_tokens=24)))
+    pictures = opened(VllmModel(settings))
+
+    assert isinstance(by_ref, VllmDecoder)
+    assert by_ref.profile.reads is Reads.REFS
+    assert by_ref.profile.frame_tokens == 24
+    assert isinstance(pictures, VllmDecoder)
+    assert pictures.profile.reads is Reads.JPEG
+    await by_ref.aclose()
+    await pictures.aclose()
+
+
+@pytest.mark.torch
+async def test_a_tower_encodes_what_vllm_is_asked_about(tiny_model_folder: Path) -> None:
+    choice = LocalModel(str(tiny_model_folder), frame_tokens=24)
+    with ThreadPoolExecutor(1) as executor:
+        tower = open_tower(choice, executor=executor, clock=ServiceClock(), meter=NullMeter())
+        await tower.start()
+        features = await tower.encode(NoisePicture(1))
+        await tower.aclose()
+
+    assert features.encoder_version == tower.profile.encoder_version

@@ -1,0 +1,79 @@
+from collections.abc import Sequence
+
+import pytest
+
+from core.ids import FrameRef
+from core.meter import NullMeter
+from featcache.errors import WindowUnavailable
+from featcache.pool import MemoryPool
+from featcache.settings import Settings
+from featcache.window import StoredFrame
+from livelens.decoder_frames import DecoderFrames
+from tests.support.windows import FIRST_LIFE, GATE, NOON_US, YARD, features_of, stored
+
+FRAMES = [stored(NOON_US + n, seq=n, features=features_of(seed=n)) for n in range(4)]
+REFS = [frame.ref for frame in FRAMES]
+
+
+class Copy:
+    """Passes for the copy in Redis; frames of ``late`` come with the second look."""
+
+    def __init__(self, *there: FrameRef, late: Sequence[FrameRef] = ()) -> None:
+        self.there = set(there)
+        self.late = set(late)
+        self.looks: list[list[FrameRef]] = []
+        self.away = False
+
+    async def promote(self, refs: Sequence[FrameRef]) -> tuple[FrameRef, ...]:
+        if self.away:
+            raise WindowUnavailable(GATE)
+        self.looks.append(list(refs))
+        if len(self.looks) > 1:
+            self.there |= self.late
+        return tuple(ref for ref in refs if ref in self.there)
+
+    async def fetch(self, refs: Sequence[FrameRef]) -> tuple[StoredFrame, ...]:
+        return tuple(frame for frame in FRAMES if frame.ref in refs and frame.ref in self.there)
+
+
+async def test_one_look_is_enough_where_all_are_there_or_old_ones_are_gone() -> None:
+    copy = Copy(*REFS[1:])
+    assert await DecoderFrames(copy, None).published(REFS) == set(REFS[1:])
+    assert copy.looks == [REFS]
+
+
+async def test_the_newest_frames_are_waited_for_a_moment() -> None:
+    copy = Copy(*REFS[:2], late=REFS[2:])
+    assert await DecoderFrames(copy, None).published(REFS) == set(REFS)
+    assert copy.looks == [REFS, REFS[2:]]
+
+
+async def test_what_never_comes_is_not_waited_for_long() -> None:
+    copy = Copy(REFS[0])
+    assert await DecoderFrames(copy, None).published(REFS) == {REFS[0]}
+    assert len(copy.looks) == 4
+
+
+async def test_each_camera_s_newest_counts_for_itself() -> None:
+    other = stored(NOON_US - 5, camera_id=YARD, features=features_of()).ref
+    copy = Copy(*REFS, late=[other])
+    assert await DecoderFrames(copy, None).published([other, *REFS]) == {other, *REFS}
+
+
+async def test_redis_away_is_told() -> None:
+    copy = Copy()
+    copy.away = True
+    with pytest.raises(WindowUnavailable):
+        await DecoderFrames(copy, None).published(REFS)
+
+
+async def test_features_come_from_redis_or_from_this_process() -> None:
+    pool = MemoryPool(Settings(), meter=NullMeter())
+    await pool.open_camera(GATE, FIRST_LIFE)
+    for frame in FRAMES[:2]:
+        await pool.put(frame, incarnation=FIRST_LIFE)
+    frames = DecoderFrames(Copy(*REFS[2:]), pool)
+
+    assert await frames.read(REFS) == {frame.ref: frame.features for frame in FRAMES[2:]}
+    assert await frames.held(REFS) == {frame.ref: frame.features for frame in FRAMES[:2]}
+    assert await DecoderFrames(Copy(), None).held(REFS) == {}
