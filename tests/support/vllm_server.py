@@ -63,7 +63,7 @@ class VllmServer:
         self.port, self.channel_port = free_port(), free_port()
         self._role = role
         self._process: subprocess.Popen[bytes] | None = None
-        instance = f"port = {self.port}\nside_channel_port = {self.channel_port}\n"
+        instance = f"port = {self.port}\nside_channel_port = {self.channel_port}\nthreads = 1\n"
         (self.folder / "decoder.toml").write_text(
             f"model = {json.dumps(model)}\ndtype = {json.dumps(dtype)}\npython = {json.dumps(str(PYTHON))}\n"
             f"arguments = {json.dumps(list(arguments))}\n{profile}\n"
@@ -98,7 +98,7 @@ class VllmServer:
                     *("--profile", str(self.folder / "decoder.toml")),
                 ],
                 cwd=ROOT,
-                env=environment | {"OMP_NUM_THREADS": "2"},
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
