@@ -26,7 +26,7 @@ from core.clock import ServiceClock
 from core.errors import ServiceError
 from core.ids import IdSource
 from core.meter import Metric
-from featcache import MemoryPool, keep_trimmed
+from featcache import keep_trimmed
 from ingest import Feeds, parse_source
 from livelens import __version__
 from livelens.addresses import SCENE
@@ -38,6 +38,7 @@ from livelens.preview import Previews
 from livelens.road import RoadParts
 from livelens.scene_feed import SceneFeeds
 from livelens.settings import Settings
+from livelens.window import OpenWindow, open_window
 from qa import Asker, AskParts, Chat, ChatParts, warm_up
 from qa.measured import word_answer
 from store import Store
@@ -62,14 +63,21 @@ class Service:
 
 
 class _Readiness:
-    """Implements ``web.ports.Readiness``. A model that is away degrades answers, it does not end them."""
+    """Implements ``web.ports.Readiness``.
 
-    def __init__(self, answers: Answering) -> None:
+    A model that is away degrades answers, it does not end them; a Redis that is away is not felt here.
+    """
+
+    def __init__(self, answers: Answering, opened: OpenWindow) -> None:
         self._answers = answers
+        self._opened = opened
         self.cameras = False
 
     def parts(self) -> dict[str, bool]:
-        return {"cameras": self.cameras, "model": self._answers.healthy()}
+        return {"cameras": self.cameras, "model": self._answers.healthy(), **self._opened.parts()}
+
+    def details(self) -> dict[str, str]:
+        return self._opened.details()
 
     def ready(self) -> bool:
         return self.cameras
@@ -84,7 +92,8 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
         store = await stack.enter_async_context(
             await Store.open(settings.database_url or _database(settings.data_dir))
         )
-        window = MemoryPool(settings.window, meter=meter)
+        opened = await stack.enter_async_context(open_window(settings, clock=clock, meter=meter))
+        window = opened.window
         answers = await stack.enter_async_context(
             answering(settings, executor=executor, clock=clock, meter=meter)
         )
@@ -95,7 +104,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
         cameras = Cameras(
             store, parts, ids=ids, answered_by=lambda road: answers.answered_by(encoded=road.encoded)
         )
-        readiness = _Readiness(answers)
+        readiness = _Readiness(answers, opened)
         asker = Asker(
             AskParts(
                 window=window,
@@ -150,6 +159,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                     settings=settings.window,
                 ),
                 asyncio.to_thread(warm_up),
+                *opened.work(),
             )
         )
         started = asyncio.Event()

@@ -34,7 +34,8 @@ class HealthRoutes:
     async def ready(self) -> Response:
         """Name each part and whether it works; 503 until questions can be answered, and while stopping."""
         ready = self._ports.readiness.ready() and not self._stopping.begun
-        view = rest.ReadinessView(ready=ready, parts=self._ports.readiness.parts())
+        readiness = self._ports.readiness
+        view = rest.ReadinessView(ready=ready, parts=readiness.parts(), details=readiness.details())
         return json_reply(view, 200 if ready else 503)
 
     async def metrics(self) -> Response:

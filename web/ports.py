@@ -122,6 +122,9 @@ class Readiness(Protocol):
     def parts(self) -> dict[str, bool]:
         """Return each part by name, True where it works."""
 
+    def details(self) -> dict[str, str]:
+        """Return what there is to say of a part, in words; parts of which there is nothing to say are left out."""
+
     def ready(self) -> bool:
         """Return whether questions can be answered now (degraded answers included)."""
 

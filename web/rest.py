@@ -168,6 +168,7 @@ class TimelineView(SpanView):
 class ReadinessView(Told):
     ready: bool
     parts: dict[str, bool]
+    details: dict[str, str]
 
 
 class FaultView(Told):

@@ -379,6 +379,9 @@ class FakeReadiness:
     def parts(self) -> dict[str, bool]:
         return dict(self.working)
 
+    def details(self) -> dict[str, str]:
+        return {name: "away" for name, works in self.working.items() if not works}
+
     def ready(self) -> bool:
         return all(self.working.values())
 

@@ -18,7 +18,11 @@ async def test_readiness_names_the_part_that_is_missing(http: httpx2.AsyncClient
     world.readiness.working["store"] = False
     reply = await http.get("/readyz")
     assert reply.status_code == 503
-    assert reply.json() == {"ready": False, "parts": {"store": False, "window": True, "decoder": True}}
+    assert reply.json() == {
+        "ready": False,
+        "parts": {"store": False, "window": True, "decoder": True},
+        "details": {"store": "away"},
+    }
 
 
 async def test_a_stopping_server_is_not_ready(world: World) -> None:

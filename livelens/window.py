@@ -1,0 +1,77 @@
+"""The window of this process: the pool, and where the settings name a Redis, its published copy."""
+
+import asyncio
+import importlib.util
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.clock import Clock
+from core.meter import Meter
+from featcache import MemoryPool, Window
+from livelens.errors import WrongSetting
+from livelens.settings import Settings
+
+if TYPE_CHECKING:
+    from featcache.published import PublishedWindow
+
+_log = logging.getLogger(__name__)
+
+RESTART_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWindow:
+    """What roads write to and questions read; ``published`` is the same where there is a Redis, else None."""
+
+    window: Window
+    published: "PublishedWindow | None" = None
+
+    def work(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        """Return what runs beside the service until cancelled."""
+        if self.published is None:
+            return ()
+        return (_for_ever(self.published.publish), _for_ever(self.published.lend))
+
+    def parts(self) -> dict[str, bool]:
+        """Return what ``/readyz`` tells of it; nothing without a Redis."""
+        return {} if self.published is None else {"redis": self.published.health.up}
+
+    def details(self) -> dict[str, str]:
+        """Return the same in words."""
+        return {} if self.published is None else {"redis": self.published.health.in_words()}
+
+
+@asynccontextmanager
+async def open_window(settings: Settings, *, clock: Clock, meter: Meter) -> AsyncIterator[OpenWindow]:
+    """Open the window for the length of the block. A Redis that is away changes nothing but what is told of it.
+
+    Raises WrongSetting where a Redis is named and its client is not installed.
+    """
+    pool = MemoryPool(settings.window, meter=meter)
+    if not settings.redis.url:
+        yield OpenWindow(pool)
+        return
+    if importlib.util.find_spec("redis") is None:
+        raise WrongSetting(
+            "redis.url is set: the extra 'redis' is not installed (pip install 'livelens[redis]')"
+        )
+    from featcache.published import PublishedWindow
+
+    window = PublishedWindow(pool, settings.redis, settings=settings.window, clock=clock, meter=meter)
+    try:
+        yield OpenWindow(window, window)
+    finally:
+        await window.aclose()
+
+
+async def _for_ever(work: Callable[[], Awaitable[None]]) -> None:
+    """Run work that does not end by itself; should it fail for a reason nobody foresaw, say so and run it again."""
+    while True:
+        try:
+            await work()
+        except Exception:  # noqa: BLE001  the pool serves without Redis, whatever the way there does
+            _log.exception("work on the published copy failed")
+        await asyncio.sleep(RESTART_PAUSE_S)
