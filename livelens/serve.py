@@ -95,7 +95,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
         opened = await stack.enter_async_context(open_window(settings, clock=clock, meter=meter))
         window = opened.window
         answers = await stack.enter_async_context(
-            answering(settings, executor=executor, clock=clock, meter=meter)
+            answering(settings, executor=executor, clock=clock, meter=meter, window=window)
         )
         feeds: Feeds = {SCENE: SceneFeeds(clock)}
         parts = RoadParts(
@@ -158,6 +158,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                     clock=clock,
                     settings=settings.window,
                 ),
+                answers.look_after(),
                 asyncio.to_thread(warm_up),
                 *opened.work(),
             )
