@@ -173,8 +173,9 @@ class Asker:
             return
         self._fetched(turn)
         shown = Shown(heard, seen, profile.reads, stored)
-        yield self._started(turn, seen, shown.frames)
-        telling = self._telling(turn, shown.frames)
+        frames = shown.frames
+        yield self._started(turn, seen, frames)
+        telling = self._telling(turn, frames)
         for sentence in self._preface(turn):
             yield telling.say(sentence + _between_sentences(heard.language))
         async with aclosing(self._speak(turn, decoder, shown, telling)) as values:

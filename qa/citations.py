@@ -29,7 +29,8 @@ class CitationChecker:
 
     def look_at(self, frames: Sequence[UsedFrame]) -> None:
         """Check what is still to come against these frames."""
-        self._frames = tuple((frame, *_written(frame.t_us, self._zone)) for frame in frames)
+        self._frames = tuple(frames)
+        self._written: tuple[tuple[UsedFrame, str, str, str], ...] | None = None
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -53,7 +54,9 @@ class CitationChecker:
 
     def _check(self, match: re.Match[str]) -> Citation:
         offset = self._seen + match.start()
-        for frame, day, clock, tenth in self._frames:
+        if self._written is None:  # not before the first label: no question waits for it
+            self._written = tuple((frame, *_written(frame.t_us, self._zone)) for frame in self._frames)
+        for frame, day, clock, tenth in self._written:
             if match["clock"] == clock and match["day"] in (None, day) and match["tenth"] in (None, tenth):
                 return Citation(match[0], offset, frame.t_us, frame.ref, True)
         return Citation(match[0], offset, None, None, False)

@@ -44,8 +44,9 @@ def label_of(t_us: int, span: Span, zone: ZoneInfo, *, tenths: bool) -> str:
 
 def used_frames(frames: Sequence[Frame], span: Span, zone: ZoneInfo) -> tuple[UsedFrame, ...]:
     """Return frames as answers show them."""
+    dated = crosses_midnight(span, zone)
     return tuple(
-        UsedFrame(frame.ref, frame.t_us, label_of(frame.t_us, span, zone, tenths=frame.tenths))
+        UsedFrame(frame.ref, frame.t_us, time_label(frame.t_us, zone, tenths=frame.tenths, dated=dated))
         for frame in frames
     )
 
@@ -65,11 +66,12 @@ def build_prompt(
             says features.
     """
     notes = sorted(_notes(setting), key=lambda note: note[0])
+    dated = crosses_midnight(setting.span, setting.zone)
     parts: list[Part] = []
     for frame in frames:
         while notes and notes[0][0] <= frame.t_us:
             parts.append(TextPart(notes.pop(0)[1]))
-        label = label_of(frame.t_us, setting.span, setting.zone, tenths=frame.tenths)
+        label = time_label(frame.t_us, setting.zone, tenths=frame.tenths, dated=dated)
         parts.append(_part(label, frame, reads))
     parts.extend(TextPart(text) for _, text in notes)
     parts.append(TextPart(bounds_text(setting)))
