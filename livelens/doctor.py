@@ -1,5 +1,6 @@
 """Looks at this installation and says, line by line, what is there and what is wrong."""
 
+import asyncio
 import importlib.util
 import platform
 import sqlite3
@@ -76,6 +77,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _foreign_names()
     yield from _extras()
     yield _data_folder(settings.data_dir)
+    yield from _window(settings)
     yield _engine()
     yield _answers(settings)
 
@@ -147,6 +149,34 @@ def _data_folder(folder: Path) -> Finding:
     except OSError as error:
         return Finding("data folder", Verdict.BAD, f"{folder}: {error.strerror}")
     return Finding("data folder", Verdict.GOOD, str(folder))
+
+
+def _window(settings: Settings) -> Iterator[Finding]:
+    """Say how far the window reaches, and whether the Redis that is named can hold its copy."""
+    window, redis = settings.window, settings.redis
+    reach = f"{window.retention_us / 60e6:g} minutes, {window.pool_budget_bytes >> 20} MiB in memory"
+    if not redis.url:
+        yield Finding("window", Verdict.GOOD, reach)
+        return
+    yield Finding(
+        "window", Verdict.GOOD, f"{reach}, the newest {redis.redis_budget_bytes >> 20} MiB in Redis too"
+    )
+    if importlib.util.find_spec("redis") is None:
+        yield Finding("Redis", Verdict.BAD, "named, but the extra 'redis' is not installed")
+        return
+    from featcache.redis_probe import look
+
+    found = asyncio.run(look(redis))
+    where = f"{found.version} at {redis.shown_url}".strip()
+    if found.fault is not None:
+        yield Finding("Redis", Verdict.BAD, f"{where}: {found.fault}; the pool would serve without it")
+        return
+    timing = f"{found.answer_us / 1000:.1f} ms, clock {found.clock_offset_us / 1e6:+.3f} s"
+    yield Finding(
+        "Redis",
+        Verdict.NOTE if found.concerns else Verdict.GOOD,
+        "; ".join([f"{where}, {timing}", *found.concerns]),
+    )
 
 
 def _engine() -> Finding:

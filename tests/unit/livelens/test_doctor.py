@@ -8,6 +8,7 @@ from featcache.redis_settings import RedisSettings
 from livelens import doctor
 from livelens.doctor import Finding, Verdict, examine, worst
 from livelens.settings import Settings
+from tests.support.redis_server import shared_server
 
 
 def test_this_installation_is_in_order(tmp_path: Path) -> None:
@@ -96,3 +97,21 @@ def test_without_the_extra_a_named_model_is_told_to_fail(
     for name in ("builtin", "owner/model"):
         assert answers(Settings(data_dir=tmp_path, model=name))[0] is Verdict.BAD
     assert answers(Settings(data_dir=tmp_path, model="none"))[0] is Verdict.GOOD
+
+
+def test_the_reach_of_the_window_is_told_and_a_redis_is_looked_at(tmp_path: Path) -> None:
+    def told(**redis: object) -> dict[str, Finding]:
+        settings = Settings(data_dir=tmp_path, redis=RedisSettings(**redis))  # type: ignore[arg-type]
+        return {f.what: f for f in examine(settings)}
+
+    plain = told()
+    assert "Redis" not in plain
+    assert plain["window"].text == "60 minutes, 1024 MiB in memory"
+    there = told(url=shared_server().url)
+    assert there["Redis"].verdict is Verdict.GOOD
+    assert there["window"].text.endswith("the newest 1024 MiB in Redis too")
+    away = told(url="redis://me:hush@127.0.0.1:1/0")["Redis"]
+    assert (away.verdict, away.text) == (
+        Verdict.BAD,
+        "at redis://127.0.0.1:1/0: away; the pool would serve without it",
+    )
