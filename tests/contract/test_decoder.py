@@ -1,56 +1,26 @@
-"""What every decoder keeps to: the scripted one, the engine on a tiny checkpoint, and a client of a real HTTP server."""
+"""What every decoder keeps to: the scripted one, the engine on a tiny checkpoint, clients of real HTTP servers that are
+scripted, and the client of vLLM before vLLM itself."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from core.clock import ServiceClock
-from core.ids import CameraId, RequestId, make_frame_ref
+from core.ids import RequestId
 from models.decoder import Decoder, Delta, Finish, Reads, SamplingParams
 from models.errors import DecoderUnavailable, NoUsableFrames
 from models.openai import OpenAIDecoder
 from models.openai_settings import OpenAISettings, RemoteLimits
 from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart, Turn
+from tests.support.decoder_bench import WORDS, Bench, label_of, ref_of, scripted_vllm, served_vllm
 from tests.support.scripted_decoder import Asked, Script, ScriptedDecoder
 from tests.support.scripted_openai import Reply, ScriptedOpenAI, SeenRequest
 from tests.support.tiny_model import NoisePicture, eventually, tiny_engine, tiny_model_folder
 
 __all__ = ["tiny_model_folder"]  # a fixture used here
-
-GATE = CameraId("gate")
-WORDS = ("Ein ", "ď🔥 ", "刚刚", "有车经过 ", "at [14:03:05]. ", "und ", "weiter ", "so ", "fort.")
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """A decoder with what a test needs to see and steer of its other side.
-
-    Attributes:
-        frame: Makes a frame part the decoder can read, ``n`` seconds after 14:03:00.
-        seen: The last prompt as the other side read it, frames as ``<n>``.
-        running: Requests under way on the other side.
-        fail_once: Makes the next request fail there.
-        words: How many tokens an answer has before it ends by itself; 0 where the test cannot know.
-    """
-
-    decoder: Decoder
-    frame: Callable[[int], FramePart]
-    seen: Callable[[], str]
-    running: Callable[[], int]
-    fail_once: Callable[[], None]
-    words: int
-
-
-def ref_of(n: int) -> str:
-    return make_frame_ref(GATE, 1_000_000 * n, encoder="e", detail="24")
-
-
-def label_of(n: int) -> str:
-    return f"[14:03:{n:02d}]"
 
 
 @asynccontextmanager
@@ -147,7 +117,15 @@ async def engine(folder: Path) -> AsyncIterator[Bench]:
         )
 
 
-@pytest.fixture(params=[scripted, openai, pytest.param(engine, marks=pytest.mark.torch)])
+@pytest.fixture(
+    params=[
+        scripted,
+        openai,
+        scripted_vllm,
+        pytest.param(served_vllm, marks=[pytest.mark.slow, pytest.mark.timeout(400)]),
+        pytest.param(engine, marks=pytest.mark.torch),
+    ]
+)
 async def bench(request: pytest.FixtureRequest, tiny_model_folder: Path) -> AsyncIterator[Bench]:
     async with request.param(tiny_model_folder) as opened:
         yield opened
