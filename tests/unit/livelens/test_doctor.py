@@ -102,7 +102,7 @@ def test_without_the_extra_a_named_model_is_told_to_fail(
 def test_the_reach_of_the_window_is_told_and_a_redis_is_looked_at(tmp_path: Path) -> None:
     def told(**redis: object) -> dict[str, Finding]:
         settings = Settings(data_dir=tmp_path, redis=RedisSettings(**redis))  # type: ignore[arg-type]
-        return {f.what: f for f in examine(settings)}
+        return {f.what: f for f in doctor._window(settings)}
 
     plain = told()
     assert "Redis" not in plain
