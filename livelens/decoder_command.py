@@ -104,6 +104,8 @@ def start_of(profile: DecoderProfile, role: Role, found: Found) -> Start:
         "--enable-mm-embeds",
         *("--limit-mm-per-prompt", _json({"image": profile.frames, "video": 0})),
         *("--mm-processor-cache-gb", "1"),
+        "--enable-prompt-tokens-details",  # how much of a prompt was found computed
+        *("--chat-template-content-format", "openai"),  # pictures stay where they stand among the words
         "--disable-uvicorn-access-log",
         *_computing(profile, role, found.device),
     ]

@@ -44,6 +44,8 @@ def test_the_command_serves_the_model_on_the_loopback_and_tells_nobody() -> None
     )
     assert flag(start, "--scheduling-policy") == "priority"
     assert "--enable-mm-embeds" in start.command
+    assert "--enable-prompt-tokens-details" in start.command
+    assert start.command[start.command.index("--chat-template-content-format") + 1] == "openai"
     assert start.environment["PYTHONPATH"] == "/p"
     assert start.environment["VLLM_NO_USAGE_STATS"] == start.environment["HF_HUB_OFFLINE"] == "1"
 
