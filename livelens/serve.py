@@ -144,6 +144,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                 clock=clock,
                 ids=ids,
                 default_zone=zone,
+                retention_us=settings.window.retention_us,
             ),
             settings.web,
             version=__version__,

@@ -131,6 +131,7 @@ class PictureRoutes:
                 head=head,
                 now_us=now_us,
                 limit=self._settings.timeline_samples,
+                retention_us=self._ports.retention_us,
             )
         )
 

@@ -150,7 +150,12 @@ class MetricsExporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything the edges use of the rest of livelens. ``default_zone`` is for cameras registered without one."""
+    """Everything the edges use of the rest of livelens.
+
+    Attributes:
+        default_zone: For cameras registered without one.
+        retention_us: How long frames and records are kept at most; None where nobody says.
+    """
 
     registry: CameraRegistry
     window: WindowReader
@@ -164,3 +169,4 @@ class Ports:
     clock: Clock
     ids: IdSource
     default_zone: ZoneInfo
+    retention_us: int | None = None

@@ -173,6 +173,7 @@ def timeline_view(
     head: Head,
     now_us: int,
     limit: int,
+    retention_us: int | None = None,
 ) -> rest.TimelineView:
     """Return one span of a camera's memory, with at most ``limit`` samples. Epoch starts are not shown."""
     # Thousands of them, made of checked values: constructed without a second check, at a tenth of the time.
@@ -189,6 +190,7 @@ def timeline_view(
         now=now_us,
         zone=camera.zone.key,
         evicted_before=head.evicted_before_us,
+        retention_s=None if retention_us is None else retention_us / 1e6,
         samples_total=len(infos),
         samples=samples,
         static=[wire.SpanView(from_=r.start_us, to=r.end_us) for r in records if isinstance(r, StaticSpan)],

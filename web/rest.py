@@ -156,6 +156,7 @@ class TimelineView(SpanView):
     now: Time
     zone: str
     evicted_before: Time | None
+    retention_s: float | None
     samples_total: int
     samples: list[SampleView]
     static: list[SpanView]
