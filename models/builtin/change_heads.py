@@ -16,9 +16,6 @@ from models.builtin.things import MOST_OBJECTS
 CELL_LAYER, FRAME_LAYER, STEM_LAYER = 3, 4, 5
 """After how many layers vision tokens, the ends of frames, and what stands right before the questions, are read."""
 
-SHOWN_LAYER = 7
-"""The layer whose attention is shown where the words of an answer are to be read from."""
-
 _EVENT_WEIGHTS = (0.1, 1.0, 2.0, 1.0, 2.0)
 _FRAME_LISTS = ("present", "came", "left")
 _FRAME_CLASSES = {**CLOCK_PARTS, "how_many": MOST_OBJECTS + 1, **dict.fromkeys(_FRAME_LISTS, THINGS)}
@@ -62,15 +59,12 @@ class ChangeHeads(nn.Module):  # type: ignore[misc]  # the type checker skips to
         return found
 
     def _late_losses(self, cells: Tensor, labels: Sequence[ChangeLabels]) -> dict[str, Tensor]:
-        """Return what cells with a change tell later: how many there were before it, and its time."""
+        """Return what cells tell later: their frame's time, and how many changes there were before their own."""
         order = _joined([label.order.reshape(-1) for label in labels])
         found = {"order": _mean_loss(self.late["order"](cells), order)}
-        changed = order != IGNORED
-        if changed.any():
-            times = [np.repeat(label.clock, label.order.shape[1], axis=0) for label in labels]
-            clock = _joined(times)[changed]
-            for at, part in enumerate(CLOCK_PARTS):
-                found[f"cell_{part}"] = _mean_loss(self.late[part](cells[changed]), clock[:, at])
+        clock = _joined([np.repeat(label.clock, label.order.shape[1], axis=0) for label in labels])
+        for at, part in enumerate(CLOCK_PARTS):
+            found[f"cell_{part}"] = _mean_loss(self.late[part](cells), clock[:, at])
         return found
 
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.builtin.change_heads import CELL_LAYER, FRAME_LAYER, SHOWN_LAYER, STEM_LAYER, Middle
+from models.builtin.change_heads import CELL_LAYER, FRAME_LAYER, STEM_LAYER, Middle
 from models.builtin.packed_attention import Layout, layout_of, packed_attention
 from models.builtin.packing import NOT_WANTED, PackedRow
-from models.builtin.sources import SOURCE_KINDS, Sources
+from models.builtin.sources import SOURCE_HEADS, Sources
 from models.builtin.tower import Seen
 from models.compute import look_at_hardware
 
@@ -32,12 +32,12 @@ class LanguageBatch(NamedTuple):
 
 class Reading(NamedTuple):
     """What the model says: ``scores`` (wanted, vocabulary) at each wanted place, and ``wanted`` (wanted,); what middle
-    layers hold; and the queries and keys of the layer that is shown its sources, (rows, heads, tokens, width)."""
+    layers hold; and by layer, counted from 1, queries and keys, (rows, heads, tokens, width)."""
 
     scores: Tensor
     wanted: Tensor
     middle: Middle
-    looking: tuple[Tensor, Tensor]
+    looking: dict[int, tuple[Tensor, Tensor]]
 
 
 def batch_of(rows: Sequence[PackedRow]) -> LanguageBatch:
@@ -110,7 +110,7 @@ def read(model: Any, batch: LanguageBatch, seen: Sequence[Seen]) -> Reading:
             middle[FRAME_LAYER][batch.ends],
             middle[STEM_LAYER][torch.arange(len(batch.ids)), batch.layout.shares - 1],
         ),
-        tapped[SHOWN_LAYER - 1],
+        {layer + 1: pair for layer, pair in tapped.items()},
     )
 
 
@@ -131,23 +131,22 @@ def _kept(module: Any, name: int, into: dict[int, Tensor]) -> Iterator[None]:
 def source_losses(
     reading: Reading, rows: Sequence[PackedRow], sources: Sequence[Sources]
 ) -> dict[str, Tensor]:
-    """Return, by kind, the mean loss of attention that looks elsewhere than where a word is to be read from.
+    """Return, by kind, the mean loss of attention that looks elsewhere than where something is to be read from.
 
-    Head n of the shown layer looks for kind n. Raises nothing; kinds that no answer has are left out.
+    Kinds that no answer has are left out.
     """
-    queries, keys = (part.float() for part in reading.looking)
-    scale = queries.shape[-1] ** -0.5
     found: dict[str, list[Tensor]] = {}
     for number, (row, source) in enumerate(zip(rows, sources, strict=True)):
         groups = torch.from_numpy(row.groups)
-        for kind, name in enumerate(SOURCE_KINDS):
+        for kind, (name, (layer, head)) in enumerate(SOURCE_HEADS.items()):
             mine = source.kinds == kind
             if not mine.any():
                 continue
             places, origins = torch.from_numpy(source.places[mine]), torch.from_numpy(source.origins[mine])
             seeing = (groups[None, :] == 0) | (groups[None, :] == groups[places][:, None])
             seeing &= torch.arange(len(groups))[None, :] <= places[:, None]
-            scores = queries[number, kind, places] @ keys[number, kind, : len(groups)].T * scale
+            queries, keys = (part[number, head].float() for part in reading.looking[layer])
+            scores = queries[places] @ keys[: len(groups)].T * queries.shape[-1] ** -0.5
             scores = scores.masked_fill(~seeing, float("-inf"))
             found.setdefault(name, []).append(functional.cross_entropy(scores, origins, reduction="none"))
     return {f"source_{name}": torch.cat(losses).mean() for name, losses in found.items()}

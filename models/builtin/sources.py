@@ -20,13 +20,25 @@ from models.builtin.watched import LABEL, Watched
 from models.builtin.wording import Asked
 from models.chat import Cells
 
-SOURCE_KINDS = ("thing", "minute", "second", "tenth")
-"""What is looked for, one head of attention each."""
+SOURCE_HEADS = {
+    "thing": (7, 0),
+    "minute": (7, 1),
+    "second": (7, 2),
+    "tenth": (7, 3),
+    "label_second": (3, 2),
+    "label_tenth": (3, 1),
+}
+"""What is looked for, with the layer, counted from 1, and the head of attention, from 0, that is shown where.
+
+Words of answers look late, when all is known; cells look for their frame's label early, so that a change knows its time.
+"""
+
+SOURCE_KINDS = tuple(SOURCE_HEADS)
 
 Offsets = Callable[[str], Sequence[tuple[int, int]]]
 """Gives where each token of a text begins and ends, in characters."""
 
-_THING, _MINUTE, _SECOND, _TENTH = range(len(SOURCE_KINDS))
+_THING, _MINUTE, _SECOND, _TENTH, _LABEL_SECOND, _LABEL_TENTH = range(len(SOURCE_KINDS))
 _BREAKS = {Asked.SEE: r"[,，.。]", Asked.MOVED: r"[.。]", Asked.HAPPENED: r"(?<=\])[.。]"}
 
 
@@ -48,13 +60,14 @@ class _Said(NamedTuple):
 def sources_of(
     watched: Watched, cells: Cells, questions: Sequence[AskedQuestion], row: PackedRow, offsets: Offsets
 ) -> Sources:
-    """Return the sources of all answers of a row; words that are read from nowhere in particular are left out.
+    """Return the sources of a row's cells and of all its answers; words that are read from nowhere in particular are
+    left out.
 
     Args:
         questions: Those of the row, in its order.
     """
     stem = int((row.groups == 0).sum()) - 1
-    found: list[tuple[int, int, int]] = []
+    found = list(_label_sources(watched, row, offsets))
     for number, question in enumerate(questions, start=1):
         places = np.flatnonzero(row.asked == number)
         said = list(_said(question, watched, cells))
@@ -77,6 +90,20 @@ def sources_of(
                 found.append((int(place), _THING if kind is None else kind, origin))
     columns = np.array(found, np.int64).reshape(-1, 3)
     return Sources(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _label_sources(watched: Watched, row: PackedRow, offsets: Offsets) -> Iterator[tuple[int, int, int]]:
+    """Yield where each cell finds its frame's second and tenth: in the label before it."""
+    for frame, moment in zip(row.frames, watched.moments, strict=True):
+        starts = [start for start, _ in offsets(moment.label)]
+        match = LABEL.fullmatch(moment.label)
+        assert match is not None, "labels are written by the service"
+        first = frame.start - 1 - len(starts)
+        second, after = starts.index(match.start(3)), starts.index(match.end(3))
+        tenth = after if match.group(4) is None else starts.index(match.start(4))
+        for cell in range(frame.start, frame.end):
+            yield cell, _LABEL_SECOND, first + second
+            yield cell, _LABEL_TENTH, first + tenth
 
 
 def _clock_part(times: Sequence[re.Match[str]], start: int) -> int | None:

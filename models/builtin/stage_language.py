@@ -58,6 +58,8 @@ _SHARES = {
     "source_minute": 0.1,
     "source_second": 0.3,
     "source_tenth": 0.2,
+    "source_label_second": 0.2,
+    "source_label_tenth": 0.1,
 }
 """How much each loss beside that of the answers counts."""
 

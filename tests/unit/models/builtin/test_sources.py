@@ -5,11 +5,11 @@ from models.builtin.questions import WORDS, AskedQuestion
 from models.builtin.sources import SOURCE_KINDS, sources_of
 from models.builtin.things import ThingColour, ThingShape
 from models.builtin.vocabulary import build_tokenizer
-from models.builtin.watched import Watched
+from models.builtin.watched import UsedMoment, Watched
 from models.builtin.wording import Asked, Tongue
 from models.chat import Cells, ChatTokens
 from models.prompt import FramePart
-from tests.support.toy_scenes import thing, watched
+from tests.support.toy_scenes import SECOND, thing, watched
 
 CELLS = Cells(2, 4)
 TOKENIZER = build_tokenizer()
@@ -45,6 +45,8 @@ def _read(*questions: AskedQuestion) -> tuple[PackedRow, list[dict[str, list[tup
     row = pack(parts, [(q,) for q in questions], [CELLS] * len(parts), text=_Text(), tokens=TOKENS)
     found: list[dict[str, list[tuple[str, int]]]] = [{} for _ in questions]
     for place, kind, origin in zip(*sources_of(SCENE, CELLS, questions, row, _offsets), strict=True):
+        if not row.asked[place]:
+            continue
         word = TOKENIZER.decode([int(row.wanted[place])]).strip()
         found[row.asked[place] - 1].setdefault(SOURCE_KINDS[kind], []).append((word, int(origin)))
     return row, found
@@ -105,3 +107,18 @@ def test_how_many_is_read_right_before_the_question_and_what_is_not_there_from_n
     stem = int((row.groups == 0).sum()) - 1
     assert (absent, reds) == ({}, {})
     assert {origin for _, origin in count["thing"]} == {stem}
+
+
+def test_every_cell_finds_the_second_and_the_tenth_in_its_frames_label() -> None:
+    labels = ["[14:03:09]", "[2026-01-01 00:00:10.7]"]
+    seen = Watched(SCENE.truth, [UsedMoment(n * SECOND, label) for n, label in enumerate(labels)])
+    parts = [FramePart(m.label, make_frame_ref(CameraId("toy"), m.t_us)) for m in seen.moments]
+    asked = _asked(Asked.TIME, Target(), seen)
+    row = pack(parts, [(asked,)], [CELLS] * 2, text=_Text(), tokens=TOKENS)
+    found: dict[str, set[tuple[int, str]]] = {}
+    for place, kind, origin in zip(*sources_of(seen, CELLS, [asked], row, _offsets), strict=True):
+        if not row.asked[place]:
+            frame = next(n for n, frame in enumerate(row.frames) if frame.start <= place < frame.end)
+            word = TOKENIZER.decode([int(row.ids[origin])])
+            found.setdefault(SOURCE_KINDS[kind], set()).add((frame, word))
+    assert found == {"label_second": {(0, "09"), (1, "10")}, "label_tenth": {(0, "]"), (1, "7")}}
