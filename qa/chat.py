@@ -19,7 +19,7 @@ from core.ids import FrameRef
 from core.meter import Metric
 from models.decoder import Decoder, Finish, ModelProfile, Reads, SamplingParams, Usage
 from models.errors import DecoderUnavailable, NoUsableFrames
-from models.prompt import Dialogue, PicturePart, Prompt
+from models.prompt import Dialogue, PicturePart
 from qa.chat_ports import ChatParts, PictureEncoder
 from qa.chat_prompt import camera_question, check_messages, dialogue_of, label_notice, picture_ref
 from qa.chat_settings import ChatSettings
@@ -86,11 +86,11 @@ class Chat:
         check_messages(question.messages, self._settings)
         try:
             async with asyncio.timeout(self._settings.first_word_limit_s):
-                prompt = await self._prompt(question, decoder.profile)
+                dialogue = await self._dialogue(question, decoder.profile)
         except TimeoutError:
             raise DecoderUnavailable("its encoder did not get to the pictures in time") from None
         pieces: list[str] = []
-        async with aclosing(self._speak(decoder, prompt, question)) as values:
+        async with aclosing(self._speak(decoder, dialogue, question)) as values:
             async for value in values:
                 if isinstance(value, ChatPiece):
                     if not pieces:
@@ -114,7 +114,7 @@ class Chat:
 
     # ------------------------------------------------------------ pictures
 
-    async def _prompt(self, question: ChatQuestion, profile: ModelProfile) -> Prompt | Dialogue:
+    async def _dialogue(self, question: ChatQuestion, profile: ModelProfile) -> Dialogue:
         sent = [picture for message in question.messages for picture in message.pictures]
         pictures = [await self._see(picture, number, profile) for number, picture in enumerate(sent, 1)]
         if profile.own_world:
@@ -184,13 +184,13 @@ class Chat:
     # ------------------------------------------------------------ words
 
     async def _speak(
-        self, decoder: Decoder, prompt: Prompt | Dialogue, question: ChatQuestion
+        self, decoder: Decoder, dialogue: Dialogue, question: ChatQuestion
     ) -> AsyncGenerator[ChatValue, None]:
         finish: Finish = Finish.STOP
         usage: Usage | None = None
         limit_s = self._settings.first_word_limit_s
         words = decoder.generate(
-            prompt, request_id=question.id, sampling=self._sampling(question), priority=CHAT_PRIORITY
+            dialogue, request_id=question.id, sampling=self._sampling(question), priority=CHAT_PRIORITY
         )
         async with closing(words) as deltas:
             while True:

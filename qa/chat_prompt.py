@@ -15,7 +15,7 @@ from core.ids import CameraId, FrameRef, make_frame_ref
 from core.spans import Span
 from models.chat import SYSTEM_TEXT
 from models.decoder import ModelProfile
-from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart, Turn
+from models.prompt import Dialogue, Message, PicturePart, Role, TextPart, Turn
 from qa.accept import clean_text
 from qa.answers import Language
 from qa.chat_settings import ChatSettings
@@ -71,8 +71,10 @@ def dialogue_of(messages: Sequence[SentMessage], pictures: Sequence[PicturePart]
 
 def camera_question(
     messages: Sequence[SentMessage], pictures: Sequence[PicturePart], *, model: str
-) -> Prompt:
-    """Return the messages as a question about a camera.
+) -> Dialogue:
+    """Return the messages as a question about a camera: the same tokens as ``models.chat`` makes of a ``Prompt``.
+
+    It is a dialogue all the same, so that decoders which look up a camera's frames do not look for these.
 
     Raises:
         PictureRequired: there is no picture.
@@ -87,18 +89,18 @@ def camera_question(
         raise InvalidDialogue("the last message has no words")
     end_us = _FIRST_US + len(pictures) * _STEP_US
     span = Span(_FIRST_US, end_us)
-    frames = [
-        FramePart(
-            label_of(_FIRST_US + number * _STEP_US, span, _ZONE, tenths=False),
-            picture.ref,
-            features=picture.features,
-            jpeg=picture.jpeg,
-        )
-        for number, picture in enumerate(pictures)
-    ]
-    bounds = TextPart(bounds_text(Setting(span, _ZONE, end_us)))
-    history = fit_history(turns, max_turns=_HISTORY_TURNS, max_chars=_HISTORY_CHARS)
-    return Prompt(SYSTEM_TEXT, (*frames, bounds), question, history)
+    shown: list[PicturePart | TextPart] = []
+    for number, picture in enumerate(pictures):
+        label = label_of(_FIRST_US + number * _STEP_US, span, _ZONE, tenths=False)
+        shown += [TextPart(label), picture]
+    shown.append(TextPart(f"\n{bounds_text(Setting(span, _ZONE, end_us))}\n\n"))
+    read = [Message(Role.SYSTEM, (TextPart(SYSTEM_TEXT),))]
+    for turn in fit_history(turns, max_turns=_HISTORY_TURNS, max_chars=_HISTORY_CHARS):
+        read.append(Message(Role.USER, (*shown, TextPart(turn.question))))
+        read.append(Message(Role.ASSISTANT, (TextPart(turn.answer),)))
+        shown = []
+    read.append(Message(Role.USER, (*shown, TextPart(question))))
+    return Dialogue(tuple(read))
 
 
 def label_notice(text: str, language: Language) -> str | None:

@@ -22,7 +22,7 @@ from tests.support.tiny_model import tiny_model_folder
 
 __all__ = ["tiny_model_folder"]
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 Json = dict[str, Any]
 SECOND = 1_000_000

@@ -16,6 +16,7 @@ from core.errors import ServiceError
 from core.frames import BadFeatures, Features, FeatureType, Picture
 from core.ids import RequestId
 from core.meter import Metric, TallyMeter
+from models.chat import SYSTEM_TEXT
 from models.decoder import Finish, ModelProfile, Reads, SamplingParams, Usage
 from models.errors import DecoderUnavailable, NoUsableFrames
 from models.prompt import Role, TextPart
@@ -272,8 +273,10 @@ async def test_the_built_in_model_is_asked_as_about_a_camera_and_says_what_it_kn
     stage = stages(Script.of("Two at [12:00:00]."), profile=TOY)
     values = await answer(stage, question(png(), "How many?", model="builtin"))
 
-    assert stage.decoder.prompts[0].question == "How many?"
-    assert [frame.label for frame in stage.decoder.prompts[0].frames] == ["[12:00:00]"]
+    system, user = stage.decoder.dialogues[0].messages
+    assert system.text == SYSTEM_TEXT
+    assert user.text.startswith("[12:00:00]")
+    assert user.text.endswith("How many?")
     notice = values[-1].notice
     assert notice is not None
     assert "knows only the scenes that livelens generates" in notice
@@ -302,7 +305,7 @@ async def test_a_model_of_one_world_at_an_address_is_shown_only_what_it_knows(st
     await refused(stages(profile=far_toy, knows=lambda _: False), asked, PictureNotKnown)
     stage = stages(profile=far_toy, knows=lambda picture: picture.width_px == 64)
     assert text_of(await answer(stage, asked))
-    assert stage.decoder.prompts[0].frames[0].jpeg
+    assert stage.decoder.dialogues[0].frames[0].jpeg
 
 
 async def test_a_model_of_one_world_does_not_just_talk(stages: Any) -> None:

@@ -2,9 +2,9 @@ import pytest
 
 from core.errors import ServiceError
 from core.ids import FrameRef, split_frame_ref
-from models.chat import SYSTEM_TEXT
+from models.chat import SYSTEM_TEXT, Cells, ChatTokens, render
 from models.decoder import ModelProfile, Reads
-from models.prompt import Dialogue, FramePart, Message, PicturePart, Role, TextPart, Turn
+from models.prompt import Dialogue, FramePart, Message, PicturePart, Prompt, Role, TextPart, Turn
 from qa.answers import Language
 from qa.chat_prompt import camera_question, check_messages, dialogue_of, label_notice, picture_ref
 from qa.chat_settings import ChatSettings
@@ -12,6 +12,13 @@ from qa.chat_values import SentMessage, SentPicture
 from qa.errors import DialogueTooLong, InvalidDialogue, PictureRequired, PictureTooLarge, TooManyPictures
 
 PROFILE = ModelProfile("tiny", Reads.FEATURES, 24, 500, "0123456789ab")
+
+
+class Letters:
+    """A text encoder with a token for each character."""
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(c) for c in text]
 
 
 def said(role: str, *parts: str | bytes) -> SentMessage:
@@ -99,21 +106,29 @@ def test_for_a_model_of_one_world_pictures_become_frames_and_the_last_words_the_
         said("assistant", "Two."),
         said("user", b"2", "And\nhere?"),
     ]
-    prompt = camera_question(messages, made("one", "two"), model="builtin")
+    pictures = made("one", "two")
+    asked = camera_question(messages, pictures, model="builtin")
 
-    assert prompt.system == SYSTEM_TEXT
-    assert prompt.parts == (
-        FramePart("[12:00:00]", FrameRef("one"), jpeg=b"one"),
-        FramePart("[12:00:01]", FrameRef("two"), jpeg=b"two"),
+    parts = (
+        FramePart("[12:00:00]", FrameRef("one")),
+        FramePart("[12:00:01]", FrameRef("two")),
         TextPart("(It is now 12:00:02. The question is about 12:00:00 to 12:00:02.)"),
     )
-    assert prompt.history == (Turn("How many?", "Two."),)
-    assert prompt.question == "And here?"
+    learnt = Prompt(SYSTEM_TEXT, parts, "And here?", (Turn("How many?", "Two."),))
+    cells = [Cells(1, 2), Cells(2, 2)]
+    row, wanted = (
+        render(prompt, cells, text=Letters(), tokens=ChatTokens(-1, -2, -3, -4, -5))
+        for prompt in (asked, learnt)
+    )
+    assert row.ids.tolist() == wanted.ids.tolist()
+    assert row.positions.tolist() == wanted.positions.tolist()
+    assert asked.frames == pictures
 
 
 def test_what_the_user_said_in_several_messages_is_one_question() -> None:
     messages = [said("user", b"1", "Look."), said("system", "s"), said("user", "What is it?")]
-    assert camera_question(messages, made("one"), model="builtin").question == "Look. What is it?"
+    asked = camera_question(messages, made("one"), model="builtin")
+    assert asked.messages[-1].parts[-1] == TextPart("Look. What is it?")
 
 
 def test_a_model_of_one_world_needs_a_picture_and_words() -> None:
