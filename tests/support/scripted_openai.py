@@ -37,6 +37,7 @@ class Reply:
         first_byte_s, delta_s: Wait before the head of the answer, and before each delta.
         cut_at: Close the connection before this delta, in mid-stream, without an end.
         error_at: Send an error object as an event before this delta, then close.
+        done_after_error: End the stream properly after that, as vLLM does.
         stall_at: Before this delta, wait until ``release`` is called or the client leaves.
         never_streams: Answer in one piece of JSON though a stream was asked for.
         stall_after_end: Say why the answer ended, then neither close nor say anything more.
@@ -49,6 +50,7 @@ class Reply:
         line_end: Between lines, ``\\n`` or ``\\r\\n``.
         space: Put a space after ``data:``, as most servers do.
         opening: Begin the stream with an event that names the role and has no words, as vLLM does.
+        opening_fields: More fields of that event.
         error_code: The status that an error, in mid-stream or instead of an answer, says it has.
         figures: The usage sent, instead of one that counts.
     """
@@ -63,6 +65,7 @@ class Reply:
     delta_s: float = 0.0
     cut_at: int | None = None
     error_at: int | None = None
+    done_after_error: bool = False
     stall_at: int | None = None
     never_streams: bool = False
     stall_after_end: bool = False
@@ -75,6 +78,7 @@ class Reply:
     line_end: str = "\n"
     space: bool = True
     opening: bool = False
+    opening_fields: dict[str, Any] = field(default_factory=dict)
     error_code: int | None = None
     figures: dict[str, Any] | None = None
 
@@ -349,14 +353,15 @@ class _Answer:
         self._writer.write(head.encode())
         await self._writer.drain()
         if reply.opening:
-            await self._event(self._chunk('{"role":"assistant","content":""}', None))
+            first = json.loads(self._chunk('{"role":"assistant","content":""}', None))
+            await self._event(json.dumps(first | reply.opening_fields))
         for number, literal in enumerate((*self._literals, None)):
             if reply.cut_at == number:
                 self._writer.transport.abort()
                 return False
             if reply.error_at == number:
                 await self._event(json.dumps(error_body(reply.error, reply.error_code)))
-                return False
+                return await self._end() if reply.done_after_error else False
             if reply.stall_at == number:
                 await self._or_client_leaves(self._released.wait())
             if literal is not None:
@@ -371,7 +376,10 @@ class _Answer:
             )
         if reply.stall_after_end:
             await self._or_client_leaves(self._released.wait())
-        if reply.done:
+        return await self._end()
+
+    async def _end(self) -> bool:
+        if self._reply.done:
             await self._event("[DONE]")
         self._writer.write(b"0\r\n\r\n")
         await self._writer.drain()

@@ -107,13 +107,14 @@ class ScriptedVllm(ScriptedOpenAI):
             return replace(reply, status=refused.code, error=str(refused), error_code=refused.code)
         self.prompts.append(prompt)
         if self.unknown & set(prompt.refs):
-            failed = replace(reply, error="Internal server error", error_code=500)
+            failed = replace(reply, error="Internal server error", error_code=500, done_after_error=True)
             return replace(failed, error_at=0) if request.body.get("stream") else replace(failed, status=500)
         figures = {
             "prompt_tokens": len(prompt.ids),
             "prompt_tokens_details": {"cached_tokens": self._hits(prompt)},
         }
-        return replace(reply, opening=True, figures=reply.figures or figures)
+        ids = {"prompt_token_ids": list(prompt.ids)} if request.body.get("return_token_ids") else {}
+        return replace(reply, opening=True, opening_fields=ids, figures=reply.figures or figures)
 
     def _prompt(self, request: SeenRequest) -> SeenPrompt:
         """Return the prompt of a request. Raises Refused."""
