@@ -1,5 +1,6 @@
 """Routes under ``/v1``: chat about still pictures for every client of OpenAI's, and the list of models."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
@@ -66,7 +67,7 @@ class ChatRoutes:
 
     async def complete(self, form: chat_wire.ChatForm) -> Response:
         """Answer a dialogue about pictures, in one piece or streamed."""
-        question = parse_chat(form, self._ports.ids.request())
+        question = await asyncio.to_thread(parse_chat, form, self._ports.ids.request())
         telling = Telling(question.id, question.model, now_us=self._ports.clock.now_us())
         if form.stream:
             with_usage = form.stream_options is not None and form.stream_options.include_usage

@@ -1,4 +1,5 @@
 import base64
+import random
 from typing import Any
 
 import pytest
@@ -127,6 +128,17 @@ def test_nothing_is_fetched(url: str) -> None:
 def test_a_broken_data_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidPictureUrl):
         parse_picture(url)
+
+
+@pytest.mark.parametrize("size", [3 << 18, (3 << 18) - 1, (3 << 18) + 1, 2_000_000])
+def test_large_files_are_read_whole(size: int) -> None:
+    data = random.Random(size).randbytes(size)
+    assert parse_picture(data_url(data)) == SentPicture(data)
+
+
+def test_a_file_that_ends_before_its_end_is_refused() -> None:
+    with pytest.raises(InvalidPictureUrl):
+        parse_picture("data:image/png;base64," + "A" * ((1 << 20) - 4) + "YQ==" + "YWJj")
 
 
 @given(st.binary(min_size=1), st.sampled_from(["image/png", "image/svg+xml", "", "image/jpeg;charset=x"]))
