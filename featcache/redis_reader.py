@@ -214,13 +214,13 @@ class RedisReader:
         request = Request(camera_id, present.incarnation, tuple(times), secrets.token_hex(8))
         wait_s = min(LIMIT_US, self._redis.reply_timeout_us * 4 // 5) / 1e6
         began_s = time.monotonic()
-        (said,) = await self._link.run(camera_id, [ask(keys, request)])
-        answered = bool(said == b"asked")
-        if answered:
-            (reply,) = await self._link.run(
-                camera_id, [("BLPOP", keys.reply(request.reply), f"{wait_s:.3f}")]
-            )
-            answered = reply is not None
+        answered = False
+        with suppress(WindowUnavailable):  # what can be read and not be written is read on
+            (said,) = await self._link.run(camera_id, [ask(keys, request)])
+            if said == b"asked":
+                waiting = ("BLPOP", keys.reply(request.reply), f"{wait_s:.3f}")
+                (reply,) = await self._link.run(camera_id, [waiting])
+                answered = reply is not None
         self._meter.observe(Metric.PROMOTE_SECONDS, time.monotonic() - began_s)
         return answered
 
