@@ -10,7 +10,7 @@ the machine it was measured on; nothing else here is a measurement.
 from dataclasses import dataclass, field
 from math import floor
 
-from models.plan import EngineLoad, EngineMemory, engine_memory
+from models.plan import EngineLoad, EngineMemory, NumberType, engine_memory, tower_bytes
 from models.plan_shape import ModelShape
 
 POOL_FRAME_BYTES = 512
@@ -31,6 +31,9 @@ LABEL_TOKENS = 14
 
 INT8_SCALE_BYTES = 4
 """With int8 features, one scale per vision token."""
+
+ENCODE_BATCH = 8
+"""Frames that the service's encoder takes in one step at most (``[engine] limits.encode_batch``)."""
 
 USABLE_CPU = 0.7
 """The share of the cores that cameras may take, so that answers, the web server and bursts find room."""
@@ -145,6 +148,7 @@ class Plan:
 
     Attributes:
         cpu_seconds: CPU of one camera a minute at this load; ``cpu_measured`` says that size and rate were measured.
+        encoder_bytes: What the service takes to encode: the tower alone, and one batch of frames.
         questions_fit: Questions of the load's size that the GPU carries at once; None without a size of the GPU.
         limits: One for each resource that was named; the smallest decides.
     """
@@ -154,6 +158,7 @@ class Plan:
     room: Room
     engine: EngineMemory
     engine_load: EngineLoad
+    encoder_bytes: int
     frame: FrameBytes
     pool_bytes: int
     redis_bytes: int
@@ -184,6 +189,8 @@ def plan_road(shape: ModelShape, load: RoadLoad, engine: EngineLoad, room: Room)
         room=room,
         engine=memory,
         engine_load=engine,
+        encoder_bytes=shape.vision.weights() * NumberType.BF16.size_bytes
+        + tower_bytes(shape.vision, ENCODE_BATCH * load.frame_tokens),
         frame=frame,
         pool_bytes=round(pool_each * load.cameras),
         redis_bytes=round(redis_each * load.cameras),

@@ -48,6 +48,7 @@ def as_json(plan: Plan, shape: ModelShape) -> dict[str, Any]:
             "memory_bytes": plan.room.engine_bytes,
             "questions_fit": plan.questions_fit,
         },
+        "encoder": {"total_bytes": plan.encoder_bytes},
         "frame": {
             "tokens": plan.load.frame_tokens,
             "features_bytes": plan.frame.features,
@@ -113,6 +114,7 @@ def _engine(plan: Plan, shape: ModelShape) -> Iterator[Row]:
         size(kv_token_bytes(text, load.kv) * load.context_tokens),
         "from prefill to decode, for one question",
     )
+    yield "the service's own encoder", size(plan.encoder_bytes), "the tower alone, and a batch of 8 frames"
     there = plan.room.engine_bytes
     if there is not None and plan.questions_fit is not None:
         verdict = "fits" if engine.total_bytes <= there else "DOES NOT FIT"

@@ -175,12 +175,13 @@ def tower_bytes(vision: VisionShape, picture_tokens: int) -> int:
 
 
 def _step_bytes(text: TextShape, load: EngineLoad) -> int:
+    """A layer's input twice (embedded, and summed so far), normed and found; and its wider half."""
     queries, keys = text.heads * text.head_dim, text.kv_heads * text.head_dim
     attention = 2 * (queries + 2 * keys) + queries
     wide = 3 * text.intermediate
     if text.experts:  # each token goes through several; their outputs wait to be summed
         wide = text.experts.used * (3 * text.experts.intermediate + text.hidden)
-    each = 2 * text.hidden + max(attention, wide)
+    each = 4 * text.hidden + max(attention, wide)
     return load.batch_tokens * each * NumberType.BF16.size_bytes
 
 

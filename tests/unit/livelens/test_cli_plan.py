@@ -10,7 +10,7 @@ from core.errors import ServiceError
 from livelens.cli import app
 from livelens.cli_plan import parse_resolution, parse_size
 from livelens.errors import WrongArgument
-from tests.support.model_configs import QWEN3_VL_2B
+from tests.support.model_configs import CONFIGS, QWEN3_VL_2B
 
 run = CliRunner()
 
@@ -75,3 +75,17 @@ def test_a_mistake_is_one_line(folder: str, words: list[str], sentence: str) -> 
     result = run.invoke(app, ["plan", "--model", folder, *words])
     assert isinstance(result.exception, ServiceError)
     assert sentence in str(result.exception)
+
+
+def test_the_worked_example_of_the_page_is_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "scaling.md").read_text()
+    block = page.partition("```console\n$ livelens ")[2].partition("```")[0]
+    command, _, shown = block.partition("\n")
+    words = command.split()
+    folder = tmp_path / words[words.index("--model") + 1]
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIGS["qwen3_vl 4B"]))
+    monkeypatch.chdir(tmp_path)
+    assert run.invoke(app, words).output == shown

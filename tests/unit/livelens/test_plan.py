@@ -154,3 +154,10 @@ def test_a_road_that_cannot_be_is_refused(name: str, value: float) -> None:
 def test_room_that_cannot_be_is_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name):
         Room(**{name: value})
+
+
+def test_the_services_encoder_is_the_tower_and_one_batch() -> None:
+    few, many = (plan_road(SHAPE, RoadLoad(frame_tokens=n), ENGINE, Room()).encoder_bytes for n in (196, 784))
+    weights = 2 * SHAPE.vision.weights()
+    assert weights < few < many
+    assert (many - weights) == 4 * (few - weights)

@@ -65,7 +65,7 @@ def test_experts_count_by_all_of_them_in_weights_and_by_those_used_in_a_step() -
     assert layer_matrices(shape.text) > 28e9
     load = EngineLoad(questions=1, context_tokens=4096, picture_tokens=0, batch_tokens=8192)
     each = engine_memory(shape, load).activation_bytes / 8192 / 2
-    assert each == 2 * 2048 + 8 * (3 * 768 + 2048)
+    assert each == 4 * 2048 + 8 * (3 * 768 + 2048)
 
 
 def test_features_on_their_way_in_take_the_encoder_cache_and_the_rows_of_a_step() -> None:
