@@ -1,4 +1,5 @@
-"""``python -m bench NAME [--quick] [--check] [--json FILE]``; accuracy also takes ``--scenes N --folder FOLDER``"""
+"""``python -m bench NAME [--quick] [--check] [--json FILE]``; accuracy also takes ``--scenes N --folder FOLDER``, ask
+``--decoder vllm``"""
 
 import argparse
 import asyncio
@@ -43,9 +44,14 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
     parser.add_argument("--scenes", type=int, metavar="N", help="accuracy: ask about so many scenes")
     parser.add_argument("--folder", type=Path, help="accuracy: another checkpoint than the built-in model")
+    parser.add_argument(
+        "--decoder", choices=["vllm"], help="ask: frames by pixels, inline and by ids, in vLLM"
+    )
     args = parser.parse_args()
 
-    names = BENCHES if args.name == "all" else (args.name,)
+    names: tuple[str, ...] = BENCHES if args.name == "all" else (args.name,)
+    if args.decoder:
+        names = tuple("ask_vllm" if name == "ask" else name for name in names)
     figures: list[Figure] = []
     absent: list[str] = []
     machine = _machine()

@@ -33,6 +33,14 @@ def test_met_targets_end_with_that_verdict(
     assert capsys.readouterr().out.rstrip().endswith("MET: 1 of 1 targets")
 
 
+def test_asking_may_be_measured_in_vllm(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    share = Figure("ask_vllm.own_share.64.p95", 4.0, "ms", (2.0, 5.0), 12)
+    assert run(monkeypatch, [share], "ask", "--decoder", "vllm", "--check") == 2
+    assert "ask_vllm.ids_over_pixels.32" in capsys.readouterr().out
+
+
 def test_a_missed_target_fails_only_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, [SLOW], "glass") == 0
     assert run(monkeypatch, [SLOW], "glass", "--check") == 1
