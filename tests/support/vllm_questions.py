@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.clock import ServiceClock
 from core.frames import KeepReason
-from core.ids import CameraId, Incarnation, make_frame_ref
+from core.ids import CameraId, FrameRef, Incarnation, make_frame_ref
 from core.meter import NullMeter
 from featcache.redis import RedisWindow
 from featcache.redis_settings import RedisSettings
@@ -37,6 +37,11 @@ class Shot:
 
     pixels: NDArray[np.uint8]
     frame: StoredFrame
+
+    def of(self, camera_id: CameraId) -> "Shot":
+        """Return the same picture as another camera's."""
+        ref = self.frame.ref.replace(f"{self.frame.camera_id}/", f"{camera_id}/", 1)
+        return Shot(self.pixels, replace(self.frame, camera_id=camera_id, ref=FrameRef(ref)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ class VllmServer:
         self.port, self.channel_port = free_port(), free_port()
         self._role = role
         self._process: subprocess.Popen[bytes] | None = None
+        self._seen: list[psutil.Process] = []
         instance = f"port = {self.port}\nside_channel_port = {self.channel_port}\nthreads = 1\n"
         (self.folder / "decoder.toml").write_text(
             f"model = {json.dumps(model)}\ndtype = {json.dumps(dtype)}\npython = {json.dumps(str(PYTHON))}\n"
@@ -125,9 +126,22 @@ class VllmServer:
             self._process.wait()
             self._process = None
 
+    def wait_ended(self, within_s: float) -> int:
+        """Return its exit code once it has ended by itself."""
+        assert self._process is not None
+        code = self._process.wait(within_s)
+        self._process = None
+        return code
+
+    def survivors(self) -> list[str]:
+        """Return the processes below it that have not ended with it, of those that ``engine_pid`` saw."""
+        _, alive = psutil.wait_procs(self._seen, timeout=10)
+        return [" ".join(process.cmdline()) for process in alive]
+
     def engine_pid(self) -> int:
         """Return the process id of vLLM's engine, to kill or freeze it alone."""
-        for process in _family(self.pid):
+        self._seen = _family(self.pid)
+        for process in self._seen:
             with suppress(psutil.Error):
                 if "EngineCore" in " ".join([process.name(), *process.cmdline()]):
                     return process.pid

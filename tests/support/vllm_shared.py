@@ -49,8 +49,8 @@ def shared_vllm() -> Served:
         redis_url = _redis(parts)
         if "whole" not in parts:
             server = VllmServer(redis_url=redis_url)
-            _started.append(server)
-            server.start()
+            with _or_ended(server):
+                server.start()
             parts["whole"] = _entry(server.pid, server.folder, url=server.url)
         url = parts["whole"]["url"]
     return Served(url, redis_url, (url,))
@@ -62,15 +62,15 @@ def shared_split() -> Served:
         redis_url = _redis(parts)
         if "router" not in parts:
             halves = [VllmServer(role, redis_url=redis_url) for role in ("prefill", "decode")]
-            _started.extend(halves)
-            for half in halves:
-                half.begin()
+            router = RouterServer(*(half.url for half in halves))
+            with _or_ended(*halves, router):
+                for half in halves:
+                    half.begin()
+                for half in halves:
+                    half.wait_ready()
+                router.start()
             for name, half in zip(("prefill", "decode"), halves, strict=True):
-                half.wait_ready()
                 parts[name] = _entry(half.pid, half.folder, url=half.url)
-            router = RouterServer(halves[0].url, halves[1].url)
-            _started.append(router)
-            router.start()
             parts["router"] = _entry(router.pid, router.folder, url=router.url)
         url, *engines = (parts[name]["url"] for name in ("router", "prefill", "decode"))
     return Served(url, redis_url, tuple(engines))
@@ -87,6 +87,19 @@ def _redis(parts: Json) -> str:
         parts["redis"] = _entry(pid, server.folder, url=server.tcp_url)
     url: str = parts["redis"]["url"]
     return url
+
+
+@contextmanager
+def _or_ended(*parts: VllmServer | RouterServer) -> Iterator[None]:
+    """End parts whose start fails; keep the others, so that nobody calls their processes forgotten."""
+    _started.extend(parts)
+    try:
+        yield
+    except BaseException:
+        for part in parts:
+            part.kill()
+            shutil.rmtree(part.folder, ignore_errors=True)
+        raise
 
 
 def _entry(pid: int, folder: Path, *, url: str) -> Json:
