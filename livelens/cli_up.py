@@ -93,21 +93,26 @@ def up(
 async def _run(parts: "tuple[Part, ...]", logs: Path, url: str, *, show_logs: bool, browser: bool) -> None:
     from core.clock import ServiceClock
     from livelens.up import Stopping, Surroundings, run_parts
+    from livelens.up_parts import DECODER, ROUTER, SERVE
 
+    loading = [part.name for part in parts if part.name in (DECODER, ROUTER)]
     width = max(len(part.name) for part in parts)
 
     def say(part: str, sentence: str) -> None:
         print(f"{part:{width}}  {sentence}", flush=True)
 
     async def announce() -> None:
+        if loading:
+            print(f"answers are measured until {' and '.join(loading)} can be asked", flush=True)
         print(f"livelens is ready at {url}", flush=True)
         if browser:
             await asyncio.to_thread(webbrowser.open, url)
 
     print(f"starting {', '.join(part.name for part in parts)}; their logs are in {logs}", flush=True)
+    around = Surroundings(logs, say, announce, ServiceClock(), needed=(SERVE,), show_logs=show_logs)
     stopping = Stopping()
     with stopping.on_signals():
-        await run_parts(parts, Surroundings(logs, say, announce, ServiceClock(), show_logs), stopping)
+        await run_parts(parts, around, stopping)
 
 
 def _settings(config: Path | None, given: dict[str, object], redis: str | None) -> "Settings":

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from core.clock import Clock
 from livelens.errors import PartFailed
@@ -24,7 +25,7 @@ class Surroundings:
     Attributes:
         logs: Folder for one log a part.
         say: Told of every part's doings.
-        announce: Called once, when everything has been ready.
+        announce: Called once, when the parts in ``needed`` have been ready; empty means all.
         show_logs: Every line that a part writes goes to ``say`` too.
     """
 
@@ -32,6 +33,7 @@ class Surroundings:
     say: Say
     announce: Callable[[], Awaitable[None]]
     clock: Clock
+    needed: tuple[str, ...] = ()
     show_logs: bool = False
     limits: RestartLimits = field(default_factory=RestartLimits)
     answers: Callable[[Probe], Awaitable[bool]] = answers
@@ -40,6 +42,8 @@ class Surroundings:
 @dataclass(frozen=True, slots=True)
 class Stopping:
     """``stop``: end all parts in order. ``hurry``: kill them."""
+
+    SIGNALS: ClassVar = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
@@ -50,14 +54,14 @@ class Stopping:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM inside the block."""
+        """Take the signals that mean an end inside the block."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self.SIGNALS:
             loop.add_signal_handler(number, self.signalled)
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in self.SIGNALS:
                 loop.remove_signal_handler(number)
 
 
@@ -101,8 +105,8 @@ async def _keep(child: Child, children: dict[str, Child], failures: asyncio.Queu
 
 
 async def _announce(children: dict[str, Child], around: Surroundings) -> None:
-    for child in children.values():
-        await child.ready.wait()
+    for name in around.needed or children:
+        await children[name].ready.wait()
     await around.announce()
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from contextlib import suppress
+from typing import Any
 
 import httpx2
 import psutil
@@ -18,12 +19,16 @@ NOW = {"cameras": [DEMO_CAMERA], "text": "what happened?", "window": {"last_s": 
 
 
 def part(up: LivelensProcess, name: str) -> psutil.Process | None:
-    """Return the process of a part, ``redis`` or ``serve``; None while there is none."""
+    """Return the process of a part, ``redis``, ``serve`` or ``vllm``; None while there is none."""
     for process in psutil.Process(up.pid).children(recursive=True):
         with suppress(psutil.Error):
-            words = process.cmdline()
-            is_redis = "redis-server" in words[0] if words else False
-            if (is_redis if name == "redis" else "livelens" in words) and running([process]):
+            words = process.cmdline() or [""]
+            found = {
+                "redis": "redis-server" in words[0],
+                "serve": "livelens" in words,
+                "vllm": "vllm.entrypoints.openai.api_server" in words,
+            }
+            if found[name] and running([process]):
                 return process
     return None
 
@@ -42,9 +47,13 @@ def running(processes: list[psutil.Process]) -> list[psutil.Process]:
     return found
 
 
-async def answered(up: LivelensProcess) -> None:
-    async with asyncio.timeout(30):
-        while (await ask(up.url, NOW)).done.get("outcome") != "ok":
+async def answered(up: LivelensProcess, *, by: str = "measured", within_s: float = 30) -> dict[str, Any]:
+    """Ask until there is an answer by this model; return how it ended."""
+    async with asyncio.timeout(within_s):
+        while True:
+            done = (await ask(up.url, NOW)).done
+            if done.get("outcome") == "ok" and done["model"] == by:
+                return done
             await asyncio.sleep(0.1)
 
 
@@ -90,6 +99,33 @@ async def test_a_stop_while_it_starts_ends_it_at_once() -> None:
     psutil.Process(up.pid).send_signal(signal.SIGINT)
     with pytest.raises(ServiceFailed):
         await starting
+    assert running(parts) == []
+
+
+@pytest.mark.torch
+@pytest.mark.timeout(600)
+async def test_a_real_decoder_answers_from_the_window_and_comes_back_when_it_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.support.service._STOP_S", 60.0)
+    async with LivelensProcess(["up", "--demo", "--model", "builtin"]) as up:
+        await answered(up, by="measured")
+        done = await answered(up, by="builtin", within_s=300)
+        assert done["frames_encoded_now"] == 0
+        assert done["frames_used"] > 0
+        vllm = part(up, "vllm")
+        assert vllm is not None
+
+        engine = vllm.children(recursive=True)
+        vllm.kill()
+        async with asyncio.timeout(10):
+            while (await ask(up.url, NOW)).done.get("model") != "measured":
+                await asyncio.sleep(0.1)
+        await up.until("what vLLM had started is gone", lambda: running(engine) == [])
+        await answered(up, by="builtin", within_s=300)
+
+        parts = psutil.Process(up.pid).children(recursive=True)
+        assert await up.stop() == 0
     assert running(parts) == []
 
 
