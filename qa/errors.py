@@ -25,9 +25,10 @@ class SeveralCameras(ServiceError):
     code = "several_cameras"
     kind = ErrorKind.INVALID
 
-    def __init__(self, count: int) -> None:
-        super().__init__(f"a question is about one camera, {count} were named; ask once for each")
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"a question is about at most {limit} cameras, {count} were named; ask more than once")
         self.count = count
+        self.limit = limit
 
 
 class CameraRequired(ServiceError):
@@ -100,7 +101,7 @@ class DialogueTooLong(ServiceError):
 
 class TooManyPictures(ServiceError):
     code = "too_many_pictures"
-    kind = ErrorKind.TOO_LARGE
+    kind = ErrorKind.INVALID
 
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(f"the messages have {count} pictures, at most {limit} are looked at")
@@ -149,8 +150,14 @@ class UnknownPictureFormat(ServiceError):
     code = "unknown_picture_format"
     kind = ErrorKind.INVALID
 
-    def __init__(self) -> None:
-        super().__init__("a picture is none of JPEG, PNG, WebP and GIF")
+    def __init__(self, found: str | None = None) -> None:
+        what = (
+            "none of JPEG, PNG, WebP and GIF"
+            if found is None
+            else f"{found}; JPEG, PNG, WebP and GIF are read"
+        )
+        super().__init__(f"a picture is {what}")
+        self.found = found
 
 
 class PictureUnreadable(ServiceError):

@@ -7,6 +7,7 @@ and no memory for pixels taken, before the header was judged.
 """
 
 import io
+import re
 import struct
 import zlib
 
@@ -36,6 +37,16 @@ _UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+_OTHERS = (
+    ("HEIC", re.compile(rb".{4}ftyp(?:hei|hev|mif1|msf1)", re.DOTALL)),
+    ("AVIF", re.compile(rb".{4}ftypavi[fs]", re.DOTALL)),
+    ("TIFF", re.compile(rb"II\*\0|MM\0\*")),
+    ("BMP", re.compile(rb"BM.{12}", re.DOTALL)),
+    ("SVG", re.compile(rb"\s*<(?:\?xml|svg)")),
+    ("PDF", re.compile(rb"%PDF")),
+)
+"""Formats that people send and that are not read, to be refused by name."""
+
 _BROKEN = (
     OSError,
     SyntaxError,
@@ -121,7 +132,7 @@ def _format_of(data: bytes) -> str:
         return "GIF"
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "WEBP"
-    raise UnknownPictureFormat
+    raise UnknownPictureFormat(next((name for name, begins in _OTHERS if begins.match(data)), None))
 
 
 def _webp_size(data: bytes) -> tuple[int, int]:

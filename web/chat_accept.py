@@ -52,8 +52,11 @@ def parse_picture(url: str) -> SentPicture:
     head = _DATA_URL.match(url)
     if head is None:
         raise InvalidPictureUrl("it must begin with data:image/…;base64,")
+    text, start = url, head.end()
+    if any(space in url for space in "\n\r\t "):  # folded; RFC 2397's base64 is that of RFC 2045
+        text, start = "".join(url[start:].split()), 0
     try:
-        data = b"".join(_decoded(url, head.end()))
+        data = b"".join(_decoded(text, start))
     except ValueError:
         raise InvalidPictureUrl("what follows the comma is not base64") from None
     if not data:

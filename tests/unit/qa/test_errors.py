@@ -19,7 +19,9 @@ from qa import errors
         (errors.InvalidDialogue("it has no end"), "invalid_dialogue", "no end"),
         (errors.PictureRequired("builtin"), "picture_required", "builtin speaks only about pictures"),
         (errors.PictureNotKnown("builtin", 2), "picture_not_known", "picture 2 is not of the scenes"),
-        (errors.UnknownPictureFormat(), "unknown_picture_format", "JPEG, PNG, WebP and GIF"),
+        (errors.TooManyPictures(9, 8), "too_many_pictures", "9 pictures, at most 8"),
+        (errors.UnknownPictureFormat(), "unknown_picture_format", "none of JPEG, PNG, WebP and GIF"),
+        (errors.UnknownPictureFormat("HEIC"), "unknown_picture_format", "HEIC; JPEG, PNG"),
         (errors.PictureUnreadable("it is cut short"), "picture_unreadable", "cut short"),
     ],
 )
@@ -36,7 +38,6 @@ def test_each_has_a_code_for_programs_and_a_sentence_for_people(
         (errors.NoChatModel(), "no_model", ErrorKind.NOT_FOUND, "--model"),
         (errors.ModelNotFound("gpt", "builtin"), "model_not_found", ErrorKind.NOT_FOUND, "'builtin'"),
         (errors.DialogueTooLong(9, 8), "dialogue_too_long", ErrorKind.TOO_LARGE, "9 characters, at most 8"),
-        (errors.TooManyPictures(9, 8), "too_many_pictures", ErrorKind.TOO_LARGE, "9 pictures, at most 8"),
         (
             errors.PictureTooLarge.by_pixels(9, 8),
             "picture_too_large",

@@ -227,12 +227,57 @@ def test_a_file_cut_short_is_refused_wherever_it_was_cut(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"", b"hello", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%PDF-1.7", b"II*\0", b"BM" + b"\0" * 60],
+    ("data", "found"),
+    [
+        (b"", None),
+        (b"hello", None),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
+        (b"%PDF-1.7", "PDF"),
+        (b"II*\0", "TIFF"),
+        (b"BM" + b"\0" * 60, "BMP"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC"),
+        (b"\0\0\0\x18ftypavif\0\0\0\0mif1avif", "AVIF"),
+    ],
 )
-def test_other_files_are_refused_by_name(data: bytes) -> None:
-    with pytest.raises(UnknownPictureFormat):
+def test_other_files_are_refused_by_name(data: bytes, found: str | None) -> None:
+    with pytest.raises(UnknownPictureFormat) as refused:
         read(data)
+    assert refused.value.found == found
+
+
+def test_a_png_with_a_damaged_chunk_is_refused() -> None:
+    rows = np.random.default_rng(1).integers(0, 255, (400, 400, 3), dtype=np.uint8)
+    data = file_of(Image.fromarray(rows), "PNG", compress_level=0)
+    second = data.index(b"IDAT", data.index(b"IDAT") + 4)
+    with pytest.raises(PictureUnreadable):
+        read(data[:second] + b"\0" * 4 + data[second + 4 :])
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 4_000), (4_000, 1)])
+def test_thin_pictures_are_pictures(size: tuple[int, int]) -> None:
+    picture = read(file_of(Image.new("RGB", size, RED)))
+    rules = PictureRules(16, 2, 2, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5), 1 / 255, 32)
+    steps, rows, columns = prepare(picture, rules).grid
+    assert steps == 1
+    assert 4 <= rows * columns <= 32 * 4
+    assert picture.jpeg()
+
+
+def test_large_pictures_of_one_bit_are_refused_by_their_pixels_not_their_bytes() -> None:
+    for side in (30_000, 12_000):
+        rows = zlib.compress((b"\0" + b"\0" * ((side + 7) // 8)) * side, 9)
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0))
+        data = b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+        assert len(data) < 150_000
+        with pytest.raises(PictureTooLarge):
+            read(data, max_pixels=40_000_000)
+
+
+def test_red_in_four_printing_colours_is_red() -> None:
+    cmyk = Image.new("CMYK", (32, 32), (0, 255, 255, 0))
+    data = file_of(cmyk, "JPEG", quality=95)
+    assert b"Adobe" in data
+    assert np.abs(np.array(corners(read(data))[0]) - (255, 0, 0)).max() <= 3
 
 
 def test_a_jpeg_of_countless_scans_is_refused() -> None:

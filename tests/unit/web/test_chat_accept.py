@@ -118,9 +118,10 @@ def test_nothing_is_fetched(url: str) -> None:
         "data:image/png;base64",
         "data:image/png;base64,",
         "data:image/png;base64,a",
-        "data:image/png;base64,a b=",
+        "data:image/png;base64,a b",
+        "data:image/png;base64, \n",
+        "data:image/png;base64,@@@@",
         "data:image/png;base64,ä===",
-        "data:image/png;base64,YWJj\nYWJj",
         "data:image/png;base64,_-_-",
         "data:" + "a" * 500 + ";base64,YWJj",
     ],
@@ -128,6 +129,11 @@ def test_nothing_is_fetched(url: str) -> None:
 def test_a_broken_data_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidPictureUrl):
         parse_picture(url)
+
+
+def test_folded_base64_and_any_case_of_the_scheme_are_fine() -> None:
+    for url in ("data:image/png;base64,YWJj\r\n YWJj\n", "DATA:image/png;charset=utf-8;BASE64,YWJjYWJj"):
+        assert parse_picture(url) == SentPicture(b"abcabc")
 
 
 @pytest.mark.parametrize("size", [3 << 18, (3 << 18) - 1, (3 << 18) + 1, 2_000_000])
