@@ -61,7 +61,7 @@ def plan(
     context: Annotated[
         int | None, typer.Option("--context", help="Tokens of one question in all, instead of the two above.")
     ] = None,
-    batch_tokens: Annotated[int, typer.Option("--batch-tokens", help="Prompt tokens in one step.")] = 2048,
+    batch_tokens: Annotated[int, typer.Option("--batch-tokens", help="Prompt tokens in one step.")] = 8192,
     block_tokens: Annotated[
         int, typer.Option("--block-tokens", help="Tokens of one KV block: 16 on a GPU, 128 on a CPU.")
     ] = 16,

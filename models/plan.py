@@ -40,7 +40,8 @@ class EngineLoad:
     Attributes:
         questions: Answers under way at once.
         context_tokens: Prompt and answer of one of them, at most.
-        batch_tokens: Prompt tokens computed in one step (vLLM: ``max_num_batched_tokens``).
+        batch_tokens: Prompt tokens computed in one step (vLLM: ``max_num_batched_tokens``); the default is that of
+            ``livelens decoder`` for a whole model on a GPU.
         block_tokens: Attention state is given out in blocks of so many tokens (vLLM: 16 on a GPU, 128 on a CPU).
         weights, kv: Number types; at 8 bits only the matrices of the text model's layers shrink.
         picture_tokens: Vision tokens of the largest picture the engine may have to encode; 0 where it never does.
@@ -49,7 +50,7 @@ class EngineLoad:
 
     questions: int
     context_tokens: int
-    batch_tokens: int = 2_048
+    batch_tokens: int = 8_192
     block_tokens: int = 16
     weights: NumberType = NumberType.BF16
     kv: NumberType = NumberType.BF16

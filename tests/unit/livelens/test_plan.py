@@ -1,11 +1,14 @@
 """Bytes of frames and windows, cores, and how many cameras fit."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from livelens.decoder_command import Found, start_of
+from livelens.decoder_profile import DecoderProfile, Device, Role
 from livelens.plan import (
     RoadLoad,
     Room,
@@ -161,3 +164,9 @@ def test_the_services_encoder_is_the_tower_and_one_batch() -> None:
     weights = 2 * SHAPE.vision.weights()
     assert weights < few < many
     assert (many - weights) == 4 * (few - weights)
+
+
+def test_a_plan_assumes_the_step_that_the_decoder_command_asks_for() -> None:
+    found = Found(Path("p"), Device.GPU, Path("k"), Path("m"), "m", 16_384, "0123456789ab")
+    words = start_of(DecoderProfile(), Role.BOTH, found).command
+    assert int(words[words.index("--max-num-batched-tokens") + 1]) == ENGINE.batch_tokens
