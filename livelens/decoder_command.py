@@ -51,6 +51,7 @@ class Found:
         context_tokens: The model's own limit.
         encoder: The encoder whose features it reads, 12 hex digits.
         dtype: The number type where the profile says ``auto``.
+        kv8: It can keep KV at 8 bit; a CPU needs AVX-512 for that.
     """
 
     python: Path
@@ -61,6 +62,7 @@ class Found:
     context_tokens: int
     encoder: str
     dtype: str = "auto"
+    kv8: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Start:
 
 def start_of(profile: DecoderProfile, role: Role, found: Found) -> Start:
     """Return how the instance of a role is started. Raises WrongSetting for what the build cannot do."""
-    _refuse_impossible(profile, found.device)
+    _refuse_impossible(profile, found)
     instance = profile.instance(role)
     batch_tokens, sequences = _SHAPES[role, found.device]
     wished_context = profile.context_tokens or MODEL_CONTEXT_TOKENS
@@ -150,13 +152,19 @@ def router_command(
         *("--kv-connector", "nixl"),
         *("--host", profile.host),
         *("--port", str(port)),
+        "--disable-circuit-breaker",  # it takes questions that name lost frames for failures of the instance
+        "--disable-retries",  # whoever asked decides whether to ask again
         *("--prometheus-host", profile.host),
         *("--prometheus-port", str(prometheus_port)),
     )
 
 
-def _refuse_impossible(profile: DecoderProfile, device: Device) -> None:
-    if device is Device.CPU and profile.weights_bits == 8:
+def _refuse_impossible(profile: DecoderProfile, found: Found) -> None:
+    if profile.kv_bits == 8 and not found.kv8:
+        raise WrongSetting(
+            "kv_bits = 8: this CPU has no AVX-512, without which vLLM keeps KV at 16 bit or more"
+        )
+    if found.device is Device.CPU and profile.weights_bits == 8:
         raise WrongSetting(
             "weights_bits = 8: vLLM's CPU build does not make 8 bit weights while loading; name a checkpoint that has them"
         )

@@ -92,6 +92,14 @@ def build_device(installed: dict[str, str]) -> Device | None:
     return Device.CPU if "+cpu" in version else Device.GPU
 
 
+def has_avx512(cpuinfo: Path) -> bool:
+    """Return whether the processors that a file describes, as ``/proc/cpuinfo`` does, have AVX-512."""
+    try:
+        return "avx512f" in cpuinfo.read_text().split()
+    except OSError:
+        return False
+
+
 def lay_out_packages(folder: Path) -> Path:
     """Return a folder with links to the packages that vLLM imports of us, and nothing else.
 

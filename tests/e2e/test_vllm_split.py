@@ -50,6 +50,10 @@ async def test_the_halves_give_the_words_of_the_whole_and_decode_reads_no_frame(
         )
         assert failed.status >= 500
         assert good.status == 200, good.body
+        for _ in range(12):  # more than the failures in a row after which a breaker would open
+            assert (await asyncio.to_thread(ask, split.url, bad)).status >= 500
+        after = await asyncio.to_thread(ask, split.url, by_id(shots, QUESTIONS[0]))
+        assert after.text == good.text
         for url in (split.url, *split.engine_urls):
             async with httpx2.AsyncClient(timeout=10, trust_env=False) as client:
                 assert (await client.get(f"{url}/health")).status_code == 200

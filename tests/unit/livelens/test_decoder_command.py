@@ -107,6 +107,8 @@ def test_eight_bit_weights_leave_the_vision_tower_at_sixteen() -> None:
 def test_what_a_build_cannot_do_is_refused_before_it_starts() -> None:
     with pytest.raises(WrongSetting, match="CPU build does not make 8 bit weights"):
         start_of(DecoderProfile(weights_bits=8), Role.BOTH, CPU)
+    with pytest.raises(WrongSetting, match="this CPU has no AVX-512"):
+        start_of(DecoderProfile(kv_bits=8), Role.BOTH, replace(CPU, kv8=False))
     with pytest.raises(WrongSetting, match="needs dtype auto, bfloat16 or float16"):
         start_of(DecoderProfile(weights_bits=8, dtype="float32"), Role.BOTH, GPU)
 
@@ -177,3 +179,4 @@ def test_the_router_stands_before_both_halves() -> None:
         ("--prometheus-port", "8301"),
     ):
         assert words[words.index(name) + 1] == value
+    assert {"--disable-circuit-breaker", "--disable-retries"} <= set(words)

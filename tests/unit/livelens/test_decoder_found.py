@@ -3,7 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from livelens.decoder_found import build_device, find_python, installed_with, lay_out_packages, look_around
+from livelens.decoder_found import (
+    build_device,
+    find_python,
+    has_avx512,
+    installed_with,
+    lay_out_packages,
+    look_around,
+)
 from livelens.decoder_profile import DecoderProfile, Device
 from livelens.errors import DecoderNotInstalled
 
@@ -66,3 +73,11 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DecoderNotInstalled, match="cannot write to"):
         lay_out_packages(tmp_path / "file")
+
+
+def test_a_processor_tells_whether_it_has_avx512(tmp_path: Path) -> None:
+    (tmp_path / "new").write_text("flags : fpu avx2 avx512f avx512bw\n")
+    (tmp_path / "old").write_text("flags : fpu avx2\n")
+    assert has_avx512(tmp_path / "new")
+    assert not has_avx512(tmp_path / "old")
+    assert not has_avx512(tmp_path / "none")
