@@ -206,10 +206,11 @@ async def test_a_checkpoint_in_the_process_sees_pictures_once_and_lets_go_of_who
         assert (again.usage.prompt_tokens_details.cached_tokens or 0) > 20, "its pictures are a kept prefix"
         assert encoded(service) == 2
         text_only = await client.chat.completions.create(
-            model=model.id, messages=[{"role": "user", "content": "hello"}], max_tokens=4
+            model=model.id, messages=asked(text="Compare."), max_tokens=4
         )
         assert text_only.usage is not None
         assert text_only.usage.completion_tokens <= 4
+        assert text_only.usage.prompt_tokens + 2 * 12 <= first.usage.prompt_tokens, "pictures count"
 
         def running() -> int:
             return service.counted("livelens_engine_running")
@@ -222,6 +223,12 @@ async def test_a_checkpoint_in_the_process_sees_pictures_once_and_lets_go_of_who
         with pytest.raises(asyncio.CancelledError):
             await leaving
         await service.until("the engine has let it go", lambda: running() == 0, within_s=3)
+        async with await client.chat.completions.create(
+            model=model.id, messages=messages, max_tokens=4_000, stream=True
+        ) as stream:
+            async for _ in stream:
+                break
+        await service.until("the engine has let this one go too", lambda: running() == 0, within_s=3)
 
 
 def _ask_synchronously(url: str) -> str:

@@ -34,6 +34,7 @@ def test_a_viewer_sees_and_asks_but_changes_nothing() -> None:
     viewer = Principal("eve", Role.VIEWER)
     assert may(viewer, Action.VIEW, GATE)
     assert may(viewer, Action.ASK, GATE)
+    assert may(viewer, Action.CHAT)
     assert not may(viewer, Action.MANAGE, GATE)
     assert not may(viewer, Action.METRICS)
 

@@ -3,9 +3,11 @@
 import asyncio
 import base64
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
+import openai
 import pytest
 
 from models.decoder import Finish
@@ -157,6 +159,76 @@ async def test_a_failure_amid_the_words_is_an_event_or_a_status(
     assert "[DONE]" not in streamed
     whole = await http.post(CHAT, json=body())
     assert (whole.status_code, whole.json()["error"]["code"]) == (503, "decoder_unavailable")
+
+
+# ---------------------------------------------------------------- the stock client
+
+
+@pytest.fixture
+async def stock(address: str) -> AsyncIterator[openai.AsyncOpenAI]:
+    async with openai.AsyncOpenAI(base_url=f"http://{address}/v1", api_key="x", max_retries=1) as client:
+        yield client
+
+
+async def test_the_stock_client_reads_answers_chunks_and_models(
+    stock: openai.AsyncOpenAI, world: World
+) -> None:
+    world.chat.done = ChatDone(Finish.LENGTH, world.chat.done.usage, "mind")
+    asked: Any = body(messages=with_picture())
+    whole = await stock.chat.completions.create(**asked)
+    assert (whole.choices[0].message.content, whole.choices[0].finish_reason) == ("A red circle.", "length")
+    assert whole.model_extra == {"notice": "mind"}
+    world.chat.done = ChatDone(Finish.STOP, world.chat.done.usage)
+    async with stock.chat.completions.stream(**asked, stream_options={"include_usage": True}) as stream:
+        said = [event.delta async for event in stream if event.type == "content.delta"]
+        final = await stream.get_final_completion()
+    assert [piece for piece in said if piece] == ["A ", "red ", "circle."]
+    assert final.choices[0].message.content == "A red circle."
+    assert final.usage is not None
+    assert final.usage.total_tokens == 43
+    assert [model.id async for model in await stock.models.list()] == ["toy"]
+    assert (await stock.models.retrieve("toy")).id == "toy"
+
+
+async def test_what_the_stock_client_hands_back_of_an_answer_can_be_sent_again(
+    stock: openai.AsyncOpenAI, world: World
+) -> None:
+    whole = await stock.chat.completions.create(**body())
+    spoken = whole.choices[0].message
+    more: Any = [*body()["messages"], spoken, {"role": "user", "content": "sure?"}]
+    await stock.chat.completions.create(model="toy", messages=more)
+    more[1] = spoken.model_dump()
+    await stock.chat.completions.create(model="toy", messages=more)
+    assert [message.text for message in world.chat.asked[-1].messages] == [
+        "what is it?",
+        "A red circle.",
+        "sure?",
+    ]
+
+
+async def test_the_stock_client_raises_what_it_documents(stock: openai.AsyncOpenAI, world: World) -> None:
+    world.chat.refuse = ModelNotFound("x", "toy")
+    with pytest.raises(openai.NotFoundError) as missing:
+        await stock.chat.completions.create(**body())
+    assert missing.value.code == "model_not_found"
+    world.chat.refuse = None
+    with pytest.raises(openai.BadRequestError) as wrong:
+        await stock.chat.completions.create(**body(n=3))
+    assert wrong.value.param == "n"
+    world.chat.break_after, world.chat.broken = 1, DecoderUnavailable("gone")
+    stream = await stock.chat.completions.create(**body(stream=True))
+    with pytest.raises(openai.APIError, match="gone"):
+        [chunk async for chunk in stream]
+
+
+async def test_the_stock_client_tries_again_where_that_may_help(
+    stock: openai.AsyncOpenAI, world: World
+) -> None:
+    world.chat.refuse = DecoderUnavailable("gone")
+    with pytest.raises(openai.InternalServerError) as away:
+        await stock.chat.completions.create(**body())
+    assert away.value.status_code == 503
+    assert len(world.chat.asked) == 2, "once more, as Retry-After says"
 
 
 # ---------------------------------------------------------------- clients that leave, and too many of them
