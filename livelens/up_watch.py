@@ -6,6 +6,9 @@ from dataclasses import dataclass
 WRONG_SETTINGS = 2
 """The exit code by which our own commands, and argument parsers in general, say that trying again is useless."""
 
+CANNOT_RUN = frozenset({126, 127})
+"""The exit codes of ``setpriv`` and of shells where a program is not there or may not be run."""
+
 
 @dataclass(frozen=True, slots=True)
 class RestartLimits:
@@ -70,6 +73,8 @@ class Restarts:
         if not self._ever_ready:
             if code == WRONG_SETTINGS:
                 return GiveUp("it does not start with these settings")
+            if code in CANNOT_RUN:
+                return GiveUp("it cannot be run")
             if self._failures >= limits.tries:
                 return GiveUp(f"it ended {self._failures} times before it was ready")
         doubled = limits.first_pause_us << min(self._failures - 1, 32)

@@ -48,6 +48,12 @@ def test_wrong_settings_are_not_tried_twice() -> None:
     assert restarts.ended(2, 0) == GiveUp("it does not start with these settings")
 
 
+def test_a_program_that_cannot_be_run_is_not_tried_twice() -> None:
+    restarts = Restarts(LIMITS)
+    restarts.started()
+    assert restarts.ended(127, 0) == GiveUp("it cannot be run")
+
+
 def test_what_never_comes_up_is_given_up_after_some_tries() -> None:
     restarts = Restarts(LIMITS)
     verdicts = []
