@@ -86,6 +86,17 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class CameraSight:
+    """What could be seen of one more camera of a question."""
+
+    camera_id: CameraId
+    window: Span
+    zone: str
+    frames_in_span: int
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
 class UsedFrame:
     """A frame that the answer looked at."""
 
@@ -129,7 +140,9 @@ class AnswerUsage:
 class AnswerStarted:
     """First of the stream: what will be looked at. ``window_text`` states span, zone and offset for people.
 
-    ``frames_in_span`` counts the frames held of the span, of which ``frames`` were chosen.
+    ``frames_in_span`` counts the frames held of the span, of which ``frames`` were chosen. Where a question is about
+    several cameras, ``window`` and both counts are of all of them, ``coverage`` and ``zone`` of the first, and
+    ``others`` tells of the rest.
     """
 
     id: RequestId
@@ -141,6 +154,7 @@ class AnswerStarted:
     frames: tuple[UsedFrame, ...]
     frames_in_span: int
     coverage: Coverage
+    others: tuple[CameraSight, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,26 +26,24 @@ from qa.answers import (
     UsedFrame,
 )
 from qa.hear import Heard, hear
-from qa.labels import crosses_midnight
-from qa.look import Look, fetch, look
-from qa.ports import MEASURED, AskParts, Evidence, Measured
-from qa.prompt import label_of
+from qa.look import fetch
+from qa.looks import Looks, look_at_all
+from qa.ports import MEASURED, AskParts
 from qa.settings import AskSettings
 from qa.show import Shown
+from qa.sight_words import limits_of_sight, measure, unanswerable
 from qa.speak import NoRoom, NoWords, Speech, speak
 from qa.telling import Stopwatch, Telling
 from qa.when_clock import NoteKind
 from qa.window_text import window_text
 from qa.wording import (
+    alone_text,
     degraded_text,
     foreign_text,
     halved_text,
     no_frames_text,
     note_text,
-    outcome_sentences,
     own_world_text,
-    thinned_text,
-    unseen_texts,
 )
 from store.conversations import StoredTurn
 
@@ -108,17 +106,22 @@ class Asker:
             turn.notice(note_text(heard.when.note, heard.camera.zone, heard.language))
         decoder = parts.decoder()
         healthy = decoder is not None and decoder.healthy()
-        seen = await look(heard, parts.window, profile=decoder.profile if decoder and healthy else None)
-        foreign = seen.foreign
-        if foreign:
-            seen = await look(heard, parts.window, profile=None)
+        seen = await look_at_all(
+            heard, parts.window, profile=decoder.profile if decoder and healthy else None
+        )
+        why = degraded_text if decoder is not None and not healthy else None
+        if seen.foreign:
+            why = foreign_text
+        elif decoder is not None and decoder.profile.own_world and seen.several:
+            why = why or alone_text
+        if why in (foreign_text, alone_text):
+            seen = await look_at_all(heard, parts.window, profile=None)
         if seen.outcome is not Outcome.OK:
             stream = self._explain(turn, seen)
-        elif decoder is not None and healthy and not foreign:
+        elif decoder is not None and why is None:
             stream = self._decode(turn, seen, decoder)
         else:
-            if decoder is not None:
-                why = foreign_text if foreign else degraded_text
+            if decoder is not None and why is not None:
                 turn.notice(why(decoder.profile.name, heard.language))
             stream = self._measure(turn, seen)
         async with aclosing(stream):
@@ -127,43 +130,34 @@ class Asker:
 
     # ------------------------------------------------------------ the three ways to answer
 
-    async def _explain(self, turn: _Turn, seen: Look) -> AsyncGenerator[Answer, None]:
+    async def _explain(self, turn: _Turn, seen: Looks) -> AsyncGenerator[Answer, None]:
         """Say why there is nothing to look at, and what to try."""
         turn.outcome = seen.outcome
         self._fetched(turn)
         yield self._started(turn, seen, ())
-        telling = self._telling(turn, ())
-        heard = turn.heard
-        sentences = outcome_sentences(
-            seen.outcome,
-            seen.coverage,
-            head=seen.head,
-            zone=heard.camera.zone,
-            now_us=heard.now_us,
-            language=heard.language,
-        )
+        telling = self._telling(turn, seen, ())
+        sentences = unanswerable(seen)
         async with aclosing(self._tell(turn, seen, telling, sentences)) as values:
             async for value in values:
                 yield value
 
-    async def _measure(self, turn: _Turn, seen: Look) -> AsyncGenerator[Answer, None]:
+    async def _measure(self, turn: _Turn, seen: Looks) -> AsyncGenerator[Answer, None]:
         """Answer from records alone."""
-        measured = self._worded(turn, seen)
-        frames = _named_frames(measured, seen, turn.heard)
+        sentences, frames = measure(seen, self._parts.word_measured)
         turn.frames_used = len(frames)
         self._fetched(turn)
         yield self._started(turn, seen, frames)
-        telling = self._telling(turn, frames)
-        async with aclosing(self._tell(turn, seen, telling, measured.sentences)) as values:
+        telling = self._telling(turn, seen, frames)
+        async with aclosing(self._tell(turn, seen, telling, sentences)) as values:
             async for value in values:
                 yield value
 
-    async def _decode(self, turn: _Turn, seen: Look, decoder: Decoder) -> AsyncGenerator[Answer, None]:
+    async def _decode(self, turn: _Turn, seen: Looks, decoder: Decoder) -> AsyncGenerator[Answer, None]:
         """Answer by the decoder; where it says nothing at all, by measurement, marked by a notice."""
         heard, profile = turn.heard, decoder.profile
         stored = await fetch(seen.chosen, self._parts.window, profile=profile)
         if not stored:
-            seen = await look(heard, self._parts.window, profile=None)
+            seen = await look_at_all(heard, self._parts.window, profile=None)
             if seen.outcome is Outcome.OK:
                 turn.notice(no_frames_text(profile.name, heard.language))
             without = self._measure if seen.outcome is Outcome.OK else self._explain
@@ -175,7 +169,7 @@ class Asker:
         shown = Shown(heard, seen, profile.reads, stored)
         frames = shown.frames
         yield self._started(turn, seen, frames)
-        telling = self._telling(turn, frames)
+        telling = self._telling(turn, seen, frames)
         for sentence in self._preface(turn):
             yield telling.say(sentence + _between_sentences(heard.language))
         async with aclosing(self._speak(turn, decoder, shown, telling)) as values:
@@ -220,26 +214,26 @@ class Asker:
         turn.frames_used, turn.pictures_sent = shown.used(speech.refused), shown.pictures
         if shown.halved:
             turn.notice(halved_text(model, turn.heard.language))
-        for text in (*speech.notices(model), *_limits_of_sight(turn.heard, shown.seen, turn.frames_used)):
+        for text in (*speech.notices(model), *limits_of_sight(shown.seen, turn.frames_used)):
             turn.notice(text)
         return await self._done(turn, shown.seen, telling)
 
     async def _measure_instead(
-        self, turn: _Turn, model: str, seen: Look, telling: Telling
+        self, turn: _Turn, model: str, seen: Looks, telling: Telling
     ) -> AsyncGenerator[Answer, None]:
         """Go on with the measured answer where a model said nothing."""
         turn.notice(degraded_text(model, turn.heard.language))
-        measured = self._worded(turn, seen)
-        turn.frames_used = len(_named_frames(measured, seen, turn.heard))
+        sentences, frames = measure(seen, self._parts.word_measured)
+        turn.frames_used = len(frames)
         telling.look_at(turn.announced)
-        async with aclosing(self._tell(turn, seen, telling, measured.sentences, preface=False)) as values:
+        async with aclosing(self._tell(turn, seen, telling, sentences, preface=False)) as values:
             async for value in values:
                 yield value
 
     # ------------------------------------------------------------ pieces of a stream
 
     async def _tell(
-        self, turn: _Turn, seen: Look, telling: Telling, sentences: Sequence[str], *, preface: bool = True
+        self, turn: _Turn, seen: Looks, telling: Telling, sentences: Sequence[str], *, preface: bool = True
     ) -> AsyncGenerator[Answer, None]:
         """Send sentences one by one, then the end."""
         spoken = (*(self._preface(turn) if preface else ()), *sentences)
@@ -249,7 +243,7 @@ class Asker:
             yield telling.say(sentence if number == 0 else _between_sentences(turn.heard.language) + sentence)
         yield await self._done(turn, seen, telling)
 
-    def _started(self, turn: _Turn, seen: Look, frames: tuple[UsedFrame, ...]) -> AnswerStarted:
+    def _started(self, turn: _Turn, seen: Looks, frames: tuple[UsedFrame, ...]) -> AnswerStarted:
         heard = turn.heard
         zone = heard.camera.zone
         turn.announced = frames
@@ -261,11 +255,12 @@ class Asker:
             window_text=window_text(seen.span, zone, now_us=heard.now_us),
             zone=zone.key,
             frames=frames,
-            frames_in_span=len(seen.frames),
-            coverage=seen.coverage,
+            frames_in_span=seen.frames_in_span,
+            coverage=seen.sights[0].seen.coverage,
+            others=seen.others,
         )
 
-    async def _done(self, turn: _Turn, seen: Look, telling: Telling) -> AnswerDone:
+    async def _done(self, turn: _Turn, seen: Looks, telling: Telling) -> AnswerDone:
         heard, told = turn.heard, telling.told()
         await self._remember(turn, seen, told.text)
         self._parts.meter.count(Metric.QUESTIONS, outcome=turn.outcome)
@@ -284,12 +279,12 @@ class Asker:
             text=told.text,
         )
 
-    async def _remember(self, turn: _Turn, seen: Look, text: str) -> None:
+    async def _remember(self, turn: _Turn, seen: Looks, text: str) -> None:
         """Store the turn. An answer that cannot be stored is an answer all the same."""
         heard = turn.heard
         stored = StoredTurn(
             conversation=heard.conversation,
-            cameras=(heard.camera.id,),
+            cameras=tuple(camera.id for camera in heard.cameras),
             question=heard.text,
             answer=text,
             span=seen.span,
@@ -301,20 +296,6 @@ class Asker:
         except ServiceError as error:
             _log.warning("a turn was not stored", extra={"code": error.code, "camera": heard.camera.id})
 
-    def _worded(self, turn: _Turn, seen: Look) -> Measured:
-        heard = turn.heard
-        evidence = Evidence(
-            span=seen.span,
-            zone=heard.camera.zone,
-            now_us=heard.now_us,
-            records=seen.records,
-            frames=seen.chosen,
-            coverage=seen.coverage,
-            dated=crosses_midnight(seen.span, heard.camera.zone),
-            text=heard.text,
-        )
-        return self._parts.word_measured(evidence, heard.language)
-
     def _preface(self, turn: _Turn) -> tuple[str, ...]:
         """Return what must be said before any answer: the time asked about does not exist, or came twice."""
         note = turn.heard.when.note
@@ -322,8 +303,9 @@ class Asker:
             return ()
         return (note_text(note, turn.heard.camera.zone, turn.heard.language),)
 
-    def _telling(self, turn: _Turn, frames: Sequence[UsedFrame]) -> Telling:
-        return Telling(turn.heard.question.id, frames, turn.heard.camera.zone, self._parts.meter)
+    def _telling(self, turn: _Turn, seen: Looks, frames: Sequence[UsedFrame]) -> Telling:
+        heard = turn.heard
+        return Telling(heard.question.id, frames, heard.camera.zone, self._parts.meter, seen.zones)
 
     def _fetched(self, turn: _Turn) -> None:
         self._parts.meter.observe(Metric.FETCH_SECONDS, turn.watch.fetched())
@@ -336,33 +318,6 @@ class Asker:
         if question.max_tokens is None:
             return self._settings.default_max_tokens
         return max(1, min(question.max_tokens, self._settings.max_tokens))
-
-
-def _named_frames(measured: Measured, seen: Look, heard: Heard) -> tuple[UsedFrame, ...]:
-    """Return the frames that a measured answer names, with their labels, oldest first."""
-    tenths = {frame.ref: frame.tenths for frame in seen.frames}
-    frames = sorted(measured.frames, key=lambda frame: frame.t_us)
-    return tuple(
-        UsedFrame(
-            frame.ref,
-            frame.t_us,
-            label_of(frame.t_us, seen.span, heard.camera.zone, tenths=tenths.get(frame.ref, False)),
-        )
-        for frame in frames
-    )
-
-
-def _limits_of_sight(heard: Heard, seen: Look, used: int) -> tuple[str, ...]:
-    """Return what a model did not see of the span: frames thinned out, gaps, and what has aged out."""
-    thinned = (thinned_text(used, len(seen.frames), heard.language),) if used < len(seen.frames) else ()
-    unseen = unseen_texts(
-        seen.coverage,
-        head=seen.head,
-        zone=heard.camera.zone,
-        now_us=heard.now_us,
-        language=heard.language,
-    )
-    return (*thinned, *unseen)
 
 
 def _between_sentences(language: Language) -> str:

@@ -1,6 +1,6 @@
-"""What a question means: which camera, which span, after which earlier turns. Reads cameras and conversations."""
+"""What a question means: which cameras, which span, after which earlier turns. Reads cameras and conversations."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.cameras import Camera
 from core.ids import ConversationId
@@ -24,6 +24,8 @@ class Heard:
 
     Attributes:
         text: The question's words, cleaned.
+        camera: The one it is about, or the first of several; its zone is the one that words about time are in.
+        others: The cameras after the first.
         span: What it is about; None where it names no span and inherits none.
         when: What its words say about time; empty where an explicit window or an earlier turn decided.
         history: Earlier turns for the model, oldest first.
@@ -38,6 +40,15 @@ class Heard:
     span: Span | None
     when: When
     history: tuple[Turn, ...]
+    others: tuple[Camera, ...] = ()
+
+    @property
+    def cameras(self) -> tuple[Camera, ...]:
+        return (self.camera, *self.others)
+
+    def about(self, camera: Camera) -> "Heard":
+        """Return the same question about one of its cameras alone."""
+        return replace(self, camera=camera, others=())
 
 
 async def hear(question: Question, parts: AskParts, settings: AskSettings) -> Heard:
@@ -51,12 +62,12 @@ async def hear(question: Question, parts: AskParts, settings: AskSettings) -> He
     """
     text = accept_text(question, settings)
     now_us = now_of(question)
-    if len(set(question.cameras)) > 1:
-        raise SeveralCameras(len(set(question.cameras)))
+    if (named := len(set(question.cameras))) > settings.max_cameras:
+        raise SeveralCameras(named, settings.max_cameras)
     turns: tuple[StoredTurn, ...] = ()
     if question.conversation is not None:
         turns = await parts.conversations.last(question.conversation, count=max(1, settings.history_turns))
-    camera = _camera(question, turns, parts)
+    camera, *others = _cameras(question, turns, parts)
     language = language_of(text)
     when = When()
     if question.window is not None:
@@ -72,15 +83,15 @@ async def hear(question: Question, parts: AskParts, settings: AskSettings) -> He
         max_chars=settings.history_chars,
     )
     conversation = question.conversation or parts.ids.conversation()
-    return Heard(question, text, language, now_us, camera, conversation, span, when, history)
+    return Heard(question, text, language, now_us, camera, conversation, span, when, history, tuple(others))
 
 
-def _camera(question: Question, turns: tuple[StoredTurn, ...], parts: AskParts) -> Camera:
-    if question.cameras:
-        return parts.cameras.get(question.cameras[0])
-    if turns and turns[-1].cameras:
-        return parts.cameras.get(turns[-1].cameras[0])
+def _cameras(question: Question, turns: tuple[StoredTurn, ...], parts: AskParts) -> tuple[Camera, ...]:
+    """Return the cameras named, in order, else those of the last turn, else the only one there is."""
+    named = question.cameras or (turns[-1].cameras if turns else ())
+    if named:
+        return tuple(parts.cameras.get(camera_id) for camera_id in dict.fromkeys(named))
     registered = parts.cameras.list()
     if len(registered) != 1:
         raise CameraRequired(len(registered))
-    return registered[0]
+    return registered

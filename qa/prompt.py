@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
+from core.ids import CameraId
 from core.records import Gap, Record, SceneChange, StaticSpan
 from core.spans import Span
 from featcache.window import FrameInfo, StoredFrame
@@ -29,12 +30,16 @@ STATIC_KNOWN_US = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a question is asked in: the span looked at, its camera's zone, now, and what was recorded."""
+    """What a question is asked in: the span looked at, its camera's zone, now, and what was recorded.
+
+    ``camera`` is named in labels and notes where there are several.
+    """
 
     span: Span
     zone: ZoneInfo
     now_us: int
     records: tuple[Record, ...] = ()
+    camera: CameraId | None = None
 
 
 def label_of(t_us: int, span: Span, zone: ZoneInfo, *, tenths: bool) -> str:
@@ -42,11 +47,17 @@ def label_of(t_us: int, span: Span, zone: ZoneInfo, *, tenths: bool) -> str:
     return time_label(t_us, zone, tenths=tenths, dated=crosses_midnight(span, zone))
 
 
-def used_frames(frames: Sequence[Frame], span: Span, zone: ZoneInfo) -> tuple[UsedFrame, ...]:
-    """Return frames as answers show them."""
+def used_frames(
+    frames: Sequence[Frame], span: Span, zone: ZoneInfo, camera: CameraId | None = None
+) -> tuple[UsedFrame, ...]:
+    """Return frames as answers show them; ``camera`` is named in their labels."""
     dated = crosses_midnight(span, zone)
     return tuple(
-        UsedFrame(frame.ref, frame.t_us, time_label(frame.t_us, zone, tenths=frame.tenths, dated=dated))
+        UsedFrame(
+            frame.ref,
+            frame.t_us,
+            time_label(frame.t_us, zone, tenths=frame.tenths, dated=dated, camera=camera),
+        )
         for frame in frames
     )
 
@@ -59,23 +70,48 @@ def build_prompt(
     reads: Reads,
     history: Sequence[Turn] = (),
 ) -> Prompt:
-    """Return the prompt of one question.
+    """Return the prompt of one question about one camera.
 
     Args:
         frames: The frames chosen, oldest first; whole, but where ``reads`` says refs. Each with features where it
             says features.
     """
+    return build_prompt_of([(setting, frames)], question, whole=setting, reads=reads, history=history)
+
+
+def build_prompt_of(
+    groups: Sequence[tuple[Setting, Sequence[Frame]]],
+    question: str,
+    *,
+    whole: Setting,
+    reads: Reads,
+    history: Sequence[Turn] = (),
+) -> Prompt:
+    """Return the prompt of one question: camera by camera the frames and notes, then what time it is about.
+
+    Args:
+        groups: Each camera's setting and frames, as in ``build_prompt``.
+        whole: The time that the question is about, in the zone that it is asked in.
+    """
+    parts: list[Part] = []
+    for setting, frames in groups:
+        parts.extend(_shown(setting, frames, reads))
+    parts.append(TextPart(bounds_text(whole)))
+    return Prompt(SYSTEM_TEXT, tuple(parts), question, tuple(history))
+
+
+def _shown(setting: Setting, frames: Sequence[Frame], reads: Reads) -> list[Part]:
+    """Return one camera's frames behind their labels, with its notes between them."""
     notes = sorted(_notes(setting), key=lambda note: note[0])
     dated = crosses_midnight(setting.span, setting.zone)
     parts: list[Part] = []
     for frame in frames:
         while notes and notes[0][0] <= frame.t_us:
             parts.append(TextPart(notes.pop(0)[1]))
-        label = time_label(frame.t_us, setting.zone, tenths=frame.tenths, dated=dated)
+        label = time_label(frame.t_us, setting.zone, tenths=frame.tenths, dated=dated, camera=setting.camera)
         parts.append(_part(label, frame, reads))
     parts.extend(TextPart(text) for _, text in notes)
-    parts.append(TextPart(bounds_text(setting)))
-    return Prompt(SYSTEM_TEXT, tuple(parts), question, tuple(history))
+    return parts
 
 
 def _part(label: str, frame: Frame, reads: Reads) -> FramePart:
@@ -119,7 +155,9 @@ def _notes(setting: Setting) -> list[tuple[int, str]]:
             found.append(
                 (record.start_us, f"({str(record.kind).replace('_', ' ').capitalize()} at {start}.)")
             )
-    return found
+    if setting.camera is None:
+        return found
+    return [(t_us, f"({setting.camera}: {text[1].lower()}{text[2:]}") for t_us, text in found]
 
 
 def bounds_text(setting: Setting) -> str:

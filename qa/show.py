@@ -10,16 +10,19 @@ from models.prompt import Prompt
 from qa.answers import UsedFrame
 from qa.choose import choose_span
 from qa.hear import Heard
-from qa.look import Look
-from qa.prompt import Frame, Setting, build_prompt, used_frames
+from qa.looks import Looks, Sight, camera_of
+from qa.prompt import Frame, Setting, build_prompt_of, used_frames
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The frames of one prompt, oldest first, whole or by ref. ``halved`` where more were tried before."""
+    """The frames of one prompt, camera by camera, each oldest first, whole or by ref.
+
+    ``halved`` where more were tried before.
+    """
 
     heard: Heard
-    seen: Look
+    seen: Looks
     reads: Reads
     stored: tuple[Frame, ...]
     halved: bool = False
@@ -27,7 +30,13 @@ class Shown:
     @property
     def frames(self) -> tuple[UsedFrame, ...]:
         """Return the frames as answers show them."""
-        return used_frames(self.stored, self.seen.span, self.heard.camera.zone)
+        return tuple(
+            used
+            for sight, frames in self._groups()
+            for used in used_frames(
+                frames, sight.seen.span, sight.heard.camera.zone, self.seen.name_of(sight)
+            )
+        )
 
     @property
     def pictures(self) -> int:
@@ -38,22 +47,46 @@ class Shown:
 
     def prompt(self) -> Prompt:
         """Return what the decoder reads."""
-        heard, seen = self.heard, self.seen
-        setting = Setting(seen.span, heard.camera.zone, heard.now_us, seen.records)
-        return build_prompt(heard.text, self.stored, setting=setting, reads=self.reads, history=heard.history)
+        heard = self.heard
+        groups = [
+            (
+                Setting(
+                    sight.seen.span,
+                    sight.heard.camera.zone,
+                    heard.now_us,
+                    sight.seen.records,
+                    self.seen.name_of(sight),
+                ),
+                frames,
+            )
+            for sight, frames in self._groups()
+        ]
+        whole = Setting(self.seen.span, heard.camera.zone, heard.now_us)
+        return build_prompt_of(groups, heard.text, whole=whole, reads=self.reads, history=heard.history)
 
     def half(self) -> "Shown | None":
-        """Return the same with at most half of the frames, evenly chosen, both ends kept where two may be.
+        """Return the same with at most half of each camera's frames, evenly chosen, both ends kept where two may be.
 
-        None where this is a half already, or one frame.
+        None where this is a half already, or no camera has more than one frame.
         """
-        if self.halved or len(self.stored) < 2:
+        groups = self._groups()
+        if self.halved or all(len(frames) < 2 for _, frames in groups):
             return None
-        held = {frame.ref for frame in self.stored}
-        infos = [frame for frame in self.seen.chosen if frame.ref in held]
-        kept = {frame.ref for frame in choose_span(infos, max_frames=(len(infos) + 1) // 2)}
+        kept: set[FrameRef] = set()
+        for sight, frames in groups:
+            held = {frame.ref for frame in frames}
+            infos = [frame for frame in sight.seen.chosen if frame.ref in held]
+            kept |= {frame.ref for frame in choose_span(infos, max_frames=max(1, (len(infos) + 1) // 2))}
         return replace(self, stored=tuple(f for f in self.stored if f.ref in kept), halved=True)
 
     def used(self, refused: Sequence[FrameRef]) -> int:
         """Return how many frames the decoder looked at, without those that it left out."""
         return len({frame.ref for frame in self.stored} - set(refused))
+
+    def _groups(self) -> list[tuple[Sight, list[Frame]]]:
+        """Return the frames of each camera of which something was seen."""
+        groups: list[tuple[Sight, list[Frame]]] = [(sight, []) for sight in self.seen.answerable]
+        of = {sight.heard.camera.id: frames for sight, frames in groups}
+        for frame in self.stored:
+            of[camera_of(frame.ref)].append(frame)
+        return groups

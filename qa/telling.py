@@ -1,11 +1,11 @@
 """An answer while it is being told: its text so far, the citations in it, and how long each stage took."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
 from core.clock import Clock
-from core.ids import RequestId
+from core.ids import CameraId, RequestId
 from core.meter import Meter, Metric
 from qa.answers import AnswerDelta, Citation, Timings, UsedFrame
 from qa.citations import CitationChecker
@@ -64,9 +64,17 @@ class Told:
 class Telling:
     """Turns pieces of text into deltas, and keeps and checks what was said. Empty pieces tell nothing."""
 
-    def __init__(self, request: RequestId, frames: Sequence[UsedFrame], zone: ZoneInfo, meter: Meter) -> None:
+    def __init__(
+        self,
+        request: RequestId,
+        frames: Sequence[UsedFrame],
+        zone: ZoneInfo,
+        meter: Meter,
+        zones: Mapping[CameraId, ZoneInfo] | None = None,
+    ) -> None:
+        """``zones`` are those of cameras that are in another zone than ``zone``."""
         self._request = request
-        self._checker = CitationChecker(frames, zone)
+        self._checker = CitationChecker(frames, zone, zones)
         self._meter = meter
         self._pieces: list[str] = []
 

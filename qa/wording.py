@@ -148,6 +148,13 @@ def foreign_text(model: str, language: Language) -> str:
     )
 
 
+def alone_text(model: str, language: Language) -> str:
+    """Return that a model looks at one camera at a time."""
+    if language is _EN:
+        return f"{model} looks at one camera at a time; this is measured from motion alone."
+    return f"{model} 一次只能看一个摄像头；以下仅由运动测量得出。"
+
+
 def no_frames_text(model: str, language: Language) -> str:
     """Return that no picture of the span can be shown to the model."""
     if language is _EN:

@@ -40,15 +40,16 @@ def accept_question(form: wire.AskForm, principal: Principal, ports: Ports) -> Q
 async def answers(question: Question, principal: Principal, ports: Ports) -> AsyncGenerator[Answer]:
     """Yield one answer's values. Closing it aborts the request.
 
-    Which camera is meant may only turn out inside (a conversation goes on with its camera), so that the
-    right to ask about it is checked again on the first value.
+    Which cameras are meant may only turn out inside (a conversation goes on with its cameras), so that the
+    right to ask about them is checked again on the first value.
     """
     # The port promises an iterator; aclosing needs the generator that every asker is.
     values = cast(AsyncGenerator[Answer], ports.asker.ask(question))
     async with aclosing(values):
         async for value in values:
             if isinstance(value, AnswerStarted):
-                _check(principal, value.camera_id)
+                for camera_id in (value.camera_id, *(other.camera_id for other in value.others)):
+                    _check(principal, camera_id)
             yield value
 
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from core.cameras import Camera, ProbeReport, Source
 from core.errors import ErrorKind, ServiceError
-from core.ids import CameraId
+from core.ids import CameraId, split_frame_ref
 from core.records import Gap, ObjectTrack, Record, SceneChange, StaticSpan
 from core.spans import Span
 from featcache.window import FrameInfo, Head
@@ -260,12 +260,22 @@ def _started(answer: AnswerStarted, question_id: str) -> wire.AnswerStartedMessa
                 t=frame.t_us,
                 t_us=frame.t_us,
                 label=frame.label,
-                url=frame_url(answer.camera_id, frame.t_us),
+                url=frame_url(split_frame_ref(frame.ref).camera_id, frame.t_us),
             )
             for frame in answer.frames
         ],
         frames_in_span=answer.frames_in_span,
         coverage=coverage_view(answer.coverage),
+        others=[
+            wire.CameraSightView(
+                camera=other.camera_id,
+                window=span_view(other.window),
+                zone=other.zone,
+                frames_in_span=other.frames_in_span,
+                coverage=coverage_view(other.coverage),
+            )
+            for other in answer.others
+        ],
     )
 
 

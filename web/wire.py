@@ -187,7 +187,19 @@ class UsedFrameView(Told):
     url: str
 
 
+class CameraSightView(Told):
+    """What could be seen of one more camera of a question."""
+
+    camera: str
+    window: SpanView
+    zone: str
+    frames_in_span: int
+    coverage: CoverageView
+
+
 class AnswerStartedMessage(ServerMessageBase):
+    """Where a question is about several cameras, ``camera``, zone and ``coverage`` are the first one's."""
+
     type: Literal["answer.started"] = "answer.started"
     id: str
     camera: str
@@ -196,6 +208,7 @@ class AnswerStartedMessage(ServerMessageBase):
     frames: list[UsedFrameView]
     frames_in_span: int
     coverage: CoverageView
+    others: list[CameraSightView] = Field(default_factory=list)
 
 
 class AnswerDeltaMessage(ServerMessageBase):

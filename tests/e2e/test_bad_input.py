@@ -113,7 +113,8 @@ async def test_garbage_on_the_socket_gets_errors_and_the_connection_goes_on(clip
             silent = await ask_on(connection, {"cameras": ["gate"], "text": "   "})
             assert silent.error["code"] == "invalid_message"
             several = await ask_on(connection, {"cameras": ["gate", "yard"], "text": "what?"})
-            assert several.error["code"] == "several_cameras"
+            assert several.done["outcome"] == "ok"
+            assert {frame["ref"].split("/")[0] for frame in several.started["frames"]} <= {"gate", "yard"}
             heard = await ask_on(connection, {"cameras": ["gate"], "text": "what happened?"})
             assert heard.done["outcome"] == "ok"
 

@@ -161,6 +161,7 @@ class Stage:
         until_us: int | None = None,
         motion: float = 0.1,
         features: bool = False,
+        camera_id: CameraId = GATE,
     ) -> list[int]:
         """Store frames, the last one a step before ``until_us`` (now); return their times."""
         end_us = self.now_us if until_us is None else until_us
@@ -168,6 +169,7 @@ class Stage:
         for t_us in times:
             frame = stored(
                 t_us,
+                camera_id=camera_id,
                 seq=self.seq,
                 motion=motion,
                 jpeg=b"jpeg %d" % self.seq,
@@ -177,8 +179,8 @@ class Stage:
             self.seq += 1
         return times
 
-    async def record(self, record: Record) -> None:
-        await self.window.put_record(GATE, record, incarnation=LIFE)
+    async def record(self, record: Record, camera_id: CameraId = GATE) -> None:
+        await self.window.put_record(camera_id, record, incarnation=LIFE)
 
     def parts(self) -> AskParts:
         return AskParts(

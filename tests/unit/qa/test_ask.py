@@ -18,7 +18,7 @@ from qa.answers import Answer, AnswerDelta, AnswerDone, AnswerStarted, LastWindo
 from qa.settings import AskSettings
 from store import Store
 from store.errors import CameraNotRegistered, UnknownConversation
-from tests.support.qa_stage import GATE, SECOND_US, Stage, local_us
+from tests.support.qa_stage import GATE, SECOND_US, YARD, Stage, local_us
 from tests.support.scripted_decoder import Asked, Script, ScriptedDecoder
 from tests.support.windows import ENCODER
 
@@ -73,6 +73,48 @@ async def test_frames_by_ref_that_the_model_could_not_read_are_not_counted_as_lo
     answer = await stage.ask("what happened in the last 20 seconds?")
     assert (answer.done.frames_used, len(answer.started.frames)) == (19, 20)
     assert answer.done.notice
+
+
+async def test_several_cameras_are_shown_one_after_the_other_under_labels_that_name_them() -> None:
+    decoder = ScriptedDecoder(Script.of("A car at [yard 15:04:29], a cat at [gate 15:04:28]."))
+    stage = await Stage.open(GATE, YARD, decoder=decoder)
+    await stage.frames(count=4)
+    await stage.frames(count=4, camera_id=YARD)
+    answer = await stage.ask(stage.question("what happened in the last 20 seconds?", cameras=(GATE, YARD)))
+
+    labels = [frame.label for frame in decoder.prompts[0].frames]
+    assert labels == [frame.label for frame in answer.started.frames]
+    assert labels[3:5] == ["[gate 15:04:29]", "[yard 15:04:26]"]
+    assert [(c.verified, (c.frame or "").split("/")[0]) for c in answer.done.citations] == [
+        (True, "yard"),
+        (True, "gate"),
+    ]
+    assert (answer.started.camera_id, [other.camera_id for other in answer.started.others]) == (GATE, [YARD])
+    assert answer.started.others[0].frames_in_span == 4
+    assert (answer.done.frames_used, answer.started.frames_in_span) == (8, 8)
+    assert stage.conversations.turns[0].cameras == (GATE, YARD)
+
+
+async def test_a_camera_that_saw_nothing_is_named_beside_the_answer_about_the_other() -> None:
+    stage = await Stage.open(GATE, YARD, decoder=ScriptedDecoder())
+    await stage.frames(count=4)
+    answer = await stage.ask(stage.question("last 20 s", cameras=(GATE, YARD)))
+    assert answer.done.outcome is Outcome.OK
+    assert answer.done.notice is not None
+    assert "yard: No picture is held of" in answer.done.notice
+
+
+async def test_a_model_of_one_world_is_not_shown_several_cameras() -> None:
+    decoder = ScriptedDecoder(profile=OWN)
+    stage = await Stage.open(GATE, YARD, decoder=decoder)
+    await stage.frames(count=4, features=True)
+    await stage.frames(count=4, features=True, camera_id=YARD)
+    answer = await stage.ask(stage.question("last 20 s", cameras=(GATE, YARD)))
+    assert (answer.done.model, decoder.prompts) == ("measured", [])
+    assert answer.done.notice == "builtin looks at one camera at a time; this is measured from motion alone."
+    assert "gate: Something moved" in answer.text
+    assert "yard: Something moved" in answer.text
+    assert all(citation.verified for citation in answer.done.citations)
 
 
 async def test_a_span_brings_exactly_the_frames_in_it_oldest_first() -> None:

@@ -10,6 +10,7 @@ from core.ids import CameraId, make_frame_ref
 from qa.answers import Citation, UsedFrame
 from qa.citations import CitationChecker
 from qa.labels import time_label
+from tests.support.qa_stage import GATE, YARD
 
 BERLIN = ZoneInfo("Europe/Berlin")
 T_US = 1_796_043_785_000_000  # 2026-11-30 14:03:05 in Berlin
@@ -90,3 +91,23 @@ def test_citations_do_not_depend_on_how_the_text_is_cut(cuts: list[int]) -> None
     text = "[14:03:05] a [[14:03:10] [14:03:05.2] b [14:09:00][14:03:05"
     at = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     assert check(*(text[a:b] for a, b in pairwise(at))) == check(text)
+
+
+def test_a_label_with_a_camera_names_that_camera_s_frame_in_its_own_zone() -> None:
+    t_us = T_US
+    frames = [
+        UsedFrame(make_frame_ref(camera, t_us), t_us, label)
+        for camera, label in ((GATE, "[gate 14:03:05]"), (YARD, "[yard 13:03:05]"))
+    ]
+    checker = CitationChecker(frames, BERLIN, {YARD: ZoneInfo("Europe/London")})
+    text = "At [gate 14:03:05], [yard 13:03:05], [yard 14:03:05], [attic 14:03:05], [14:03:05] and [gate 2026-11-30 14:03:05]."
+    found = [citation for piece in (text[:8], text[8:50], text[50:]) for citation in checker.feed(piece)]
+
+    assert [(c.text, c.frame.split("/")[0] if c.frame else None) for c in found] == [
+        ("[gate 14:03:05]", "gate"),
+        ("[yard 13:03:05]", "yard"),
+        ("[yard 14:03:05]", None),
+        ("[attic 14:03:05]", None),
+        ("[14:03:05]", "gate"),
+        ("[gate 2026-11-30 14:03:05]", "gate"),
+    ]

@@ -11,7 +11,7 @@ from qa import errors
     [
         (errors.EmptyQuestion(), "empty_question", "no words"),
         (errors.QuestionTooLong(5_000, 4_000), "question_too_long", "5000 characters, at most 4000"),
-        (errors.SeveralCameras(2), "several_cameras", "one camera, 2 were named"),
+        (errors.SeveralCameras(9, 8), "several_cameras", "at most 8 cameras, 9 were named"),
         (errors.CameraRequired(0), "camera_required", "no camera is registered"),
         (errors.CameraRequired(3), "camera_required", "3 cameras"),
         (errors.AskedAtInFuture(7_500_000), "asked_at_in_future", "7.5 s ahead"),

@@ -21,9 +21,9 @@ async def heard(stage: Stage, question: Question, settings: AskSettings | None =
     return await hear(question, stage.parts(), settings or AskSettings())
 
 
-def turn(camera: CameraId = GATE, span: Span | None = None, number: int = 1) -> StoredTurn:
+def turn(*cameras: CameraId, span: Span | None = None, number: int = 1) -> StoredTurn:
     return StoredTurn(
-        CONVERSATION, (camera,), f"question {number}", f"answer {number}", span, "measured", number
+        CONVERSATION, cameras or (GATE,), f"question {number}", f"answer {number}", span, "measured", number
     )
 
 
@@ -45,10 +45,24 @@ async def test_with_several_cameras_and_none_named_one_is_asked_for() -> None:
     assert (refused.value.code, refused.value.kind) == ("camera_required", ErrorKind.INVALID)
 
 
-async def test_one_question_is_about_one_camera() -> None:
+async def test_a_question_may_be_about_several_cameras_in_the_order_named() -> None:
+    stage = await Stage.open(GATE, YARD)
+    both = await heard(stage, stage.question(cameras=(YARD, GATE, YARD)))
+    assert [camera.id for camera in both.cameras] == [YARD, GATE]
+    assert both.about(both.cameras[1]).cameras == (both.cameras[1],)
+
+
+async def test_a_follow_up_is_about_the_cameras_of_the_turn_before() -> None:
+    stage = await Stage.open(GATE, YARD)
+    await stage.conversations.append(turn(GATE, YARD))
+    later = await heard(stage, stage.question("and then?", conversation=CONVERSATION))
+    assert [camera.id for camera in later.cameras] == [GATE, YARD]
+
+
+async def test_too_many_cameras_are_refused() -> None:
     stage = await Stage.open(GATE, YARD)
     with pytest.raises(SeveralCameras) as refused:
-        await heard(stage, stage.question(cameras=(GATE, YARD)))
+        await heard(stage, stage.question(cameras=(GATE, YARD)), AskSettings(max_cameras=1))
     assert (refused.value.code, refused.value.kind) == ("several_cameras", ErrorKind.INVALID)
 
 
@@ -61,7 +75,7 @@ async def test_an_unknown_camera_is_named() -> None:
 async def test_a_follow_up_inherits_camera_span_and_history() -> None:
     stage = await Stage.open(GATE, YARD)
     span = Span(stage.now_us - 100 * SECOND_US, stage.now_us - 50 * SECOND_US)
-    stage.conversations.turns = [turn(GATE), turn(YARD, span, number=2)]
+    stage.conversations.turns = [turn(GATE), turn(YARD, span=span, number=2)]
     found = await heard(stage, stage.question("what colour?", conversation=CONVERSATION))
     assert (found.camera.id, found.span, found.conversation) == (YARD, span, CONVERSATION)
     assert [(said.question, said.answer) for said in found.history] == [

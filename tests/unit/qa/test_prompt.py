@@ -1,5 +1,7 @@
 """What the model reads."""
 
+from dataclasses import replace
+
 from core.meter import NullMeter
 from core.records import (
     EpochClock,
@@ -73,6 +75,14 @@ async def test_a_model_that_fetches_frames_by_ref_gets_what_the_index_says_under
     assert by_ref[0].grid == (1, 4, 4)
     assert by_ref[0].features is None
     assert by_ref[0].jpeg is None
+
+
+def test_notes_say_whose_they_are_where_labels_do() -> None:
+    records = (StaticSpan(START_US, START_US + 4 * SECOND_US),)
+    named = replace(setting(*records), camera=GATE)
+    prompt = build_prompt("?", frames(0, 10), setting=named, reads=Reads.JPEG)
+    texts = [part.label if isinstance(part, FramePart) else part.text for part in prompt.parts]
+    assert texts[:3] == ["[gate 14:03:05]", "(gate: unchanged since 14:03:05.)", "[gate 14:03:15]"]
 
 
 def test_nothing_of_the_question_stands_before_or_between_the_frames() -> None:

@@ -6,6 +6,7 @@ from models.decoder import ModelProfile, Reads
 from qa.choose import CELL_US
 from qa.hear import hear
 from qa.look import fetch, look
+from qa.looks import Looks, Sight
 from qa.show import Shown
 from tests.support.qa_stage import SECOND_US, Stage
 from tests.support.windows import ENCODER
@@ -22,7 +23,7 @@ async def shown(
     heard = await hear(stage.question("what happened in the last 30 seconds?"), stage.parts(), stage.settings)
     seen = await look(heard, stage.window, profile=profile)
     stored = await fetch(seen.chosen, stage.window, profile=profile)
-    return Shown(heard, seen, profile.reads, stored)
+    return Shown(heard, Looks((Sight(heard, seen),)), profile.reads, stored)
 
 
 async def test_the_prompt_and_what_answers_show_are_of_the_same_frames() -> None:

@@ -249,7 +249,7 @@ export const EN = {
   "error.unknown_zone": "There is no time zone of this name.",
   "error.invalid_camera_id": "An id is 1 to 63 of a-z, 0-9, - and _, beginning with a letter or digit.",
   "error.camera_required": "Name the camera that is meant.",
-  "error.several_cameras": "A question is about one camera. Ask once for each.",
+  "error.several_cameras": "Too many cameras for one question. Ask more than once.",
   "error.invalid_window": "This span ends before it begins.",
   "error.too_many_questions": "Too many questions at once. Try again in a moment.",
   "error.decoder_unavailable": "The model does not answer now.",

@@ -244,7 +244,7 @@ export const ZH = {
   "error.unknown_zone": "没有这个名称的时区。",
   "error.invalid_camera_id": "编号由 1 到 63 个 a-z、0-9、- 和 _ 组成，以字母或数字开头。",
   "error.camera_required": "请指定要问的摄像头。",
-  "error.several_cameras": "一个问题只针对一个摄像头，请分别提问。",
+  "error.several_cameras": "一个问题包含的摄像头太多，请分几次提问。",
   "error.invalid_window": "这个时段的结束早于开始。",
   "error.too_many_questions": "同时提出的问题太多，请稍后再试。",
   "error.decoder_unavailable": "模型目前没有响应。",
