@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.report import Figure, Verdict, judge, missing, read_targets, table, verdict
 from bench.rig import PartMissing
 
-BENCHES = ("glass", "ask", "camera", "accuracy")
+BENCHES = ("glass", "ask", "camera", "window", "accuracy")
 
 
 def _machine() -> str:

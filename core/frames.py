@@ -58,11 +58,20 @@ class Sample:
 
 
 class FeatureType(StrEnum):
-    """How features are kept: raw 16-bit floats as the encoder made them, or int8 with a scale per token."""
+    """How features are kept: raw 16-bit floats as the encoder made them, or int8 with a scale per token.
+
+    ``I8`` was made of BF16 and ``I8_OF_F16`` of F16; the window widens them again before anybody reads them.
+    """
 
     BF16 = "bf16"
     F16 = "f16"
     I8 = "i8"
+    I8_OF_F16 = "i8f16"
+
+    @property
+    def narrow(self) -> bool:
+        """Return whether values take 8 bits."""
+        return self in (FeatureType.I8, FeatureType.I8_OF_F16)
 
 
 class BadFeatures(ValueError):
@@ -74,14 +83,15 @@ class Features:
     """All that is cached of one sample's picture: its vision tokens, as raw little-endian bits.
 
     Attributes:
-        data: ``tokens * width`` values of ``dtype``, row by row.
-        dtype: BF16 or F16 (2 bytes a value). I8 arrives with the published window.
+        data: ``tokens * width`` values of ``dtype``, row by row; a view where they are part of a larger value.
+            Behind int8 values one scale per token, as 32-bit floats above 0.
+        dtype: BF16 or F16 (2 bytes a value), or one of the narrow ones (1 byte a value, 4 bytes a token).
         shape: (tokens, width). For Qwen3-VL the width is hidden × (1 + DeepStack layers).
         grid: (t, h, w) patches before merging; t is 1 for one frame.
         encoder_version: 12 hex digits that name encoder, processor settings and our format.
     """
 
-    data: bytes
+    data: bytes | memoryview
     dtype: FeatureType
     shape: tuple[int, int]
     grid: tuple[int, int, int]
@@ -91,21 +101,52 @@ class Features:
         tokens, width = self.shape
         if tokens < 1 or width < 1:
             raise BadFeatures(f"features need at least one token and one column, got {self.shape}")
-        if self.dtype is FeatureType.I8:
-            raise BadFeatures("int8 features are not supported yet")
-        if len(self.data) != tokens * width * 2:
-            raise BadFeatures(
-                f"{self.shape} of {self.dtype} takes {tokens * width * 2} bytes, got {len(self.data)}"
-            )
-        exponent = np.uint16(0x7F80 if self.dtype is FeatureType.BF16 else 0x7C00)
-        # All exponent bits set means infinity or NaN; testing bits is ten times faster than np.isfinite.
-        if bool(((self.bits() & exponent) == exponent).any()):
+        size_bytes = tokens * (width + 4) if self.dtype.narrow else tokens * width * 2
+        if len(self.data) != size_bytes:
+            raise BadFeatures(f"{self.shape} of {self.dtype} takes {size_bytes} bytes, got {len(self.data)}")
+        if self.dtype.narrow:
+            scales = self.scales()
+            if not (np.isfinite(scales).all() and (scales > 0).all()):
+                raise BadFeatures("features hold scales that are not finite and above 0")
+            return
+        if not _all_finite(self.bits().reshape(-1), 0x7F80 if self.dtype is FeatureType.BF16 else 0x7C00):
             raise BadFeatures("features hold values that are not finite")
 
     def bits(self) -> NDArray[np.uint16]:
-        """Return the raw 16-bit patterns, shape (tokens, width), without copying."""
+        """Return the raw 16-bit patterns, shape (tokens, width), without copying. Not for narrow ones."""
+        if self.dtype.narrow:
+            raise BadFeatures(f"features of {self.dtype} have no 16-bit patterns; widen them first")
         return np.frombuffer(self.data, dtype="<u2").reshape(self.shape)
+
+    def steps(self) -> NDArray[np.int8]:
+        """Return the int8 values of narrow features, shape (tokens, width), without copying."""
+        tokens, width = self.shape
+        return np.frombuffer(self.data, dtype=np.int8, count=tokens * width).reshape(self.shape)
+
+    def scales(self) -> NDArray[np.float32]:
+        """Return the scale of each token of narrow features, without copying."""
+        tokens, width = self.shape
+        return np.frombuffer(self.data, dtype="<f4", offset=tokens * width)
 
     @property
     def tokens(self) -> int:
         return self.shape[0]
+
+
+_AT_ONCE = 32 * 1024
+
+
+def _all_finite(bits: NDArray[np.uint16], exponent: int) -> bool:
+    """Return whether no value is infinite or NaN, which have all bits of the exponent set.
+
+    Testing bits is ten times faster than ``np.isfinite``; piece by piece it needs no fresh memory for large arrays.
+    """
+    if len(bits) <= _AT_ONCE:
+        return int((bits & np.uint16(exponent)).max()) != exponent
+    room = np.empty(_AT_ONCE, np.uint16)
+    for at in range(0, len(bits), _AT_ONCE):
+        piece = bits[at : at + _AT_ONCE]
+        found = np.bitwise_and(piece, np.uint16(exponent), out=room[: len(piece)])
+        if int(found.max()) == exponent:
+            return False
+    return True

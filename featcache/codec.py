@@ -24,8 +24,9 @@ FORMAT = 1
 _HEADER = struct.Struct("<4sBBHII3IIII12s12x")
 _MAGIC = b"LLWF"
 _RECORD_LIMIT_BYTES = 4096
+_WRITER = json.JSONEncoder(separators=(",", ":"))
 _NO_FEATURES = 0
-_CODES = {FeatureType.BF16: 1, FeatureType.F16: 2, FeatureType.I8: 3}
+_CODES = {FeatureType.BF16: 1, FeatureType.F16: 2, FeatureType.I8: 3, FeatureType.I8_OF_F16: 4}
 _TYPES = {code: dtype for dtype, code in _CODES.items()}
 
 
@@ -38,10 +39,15 @@ class ForgedValue(ValueError):
 
 
 def encode_frame(frame: StoredFrame) -> bytes:
-    """Return a frame as one value. Its features were checked when they were made; they are not copied twice."""
+    """Return a frame as one value. Its features were checked when they were made."""
+    return b"".join(frame_pieces(frame))
+
+
+def frame_pieces(frame: StoredFrame) -> tuple[bytes | memoryview, ...]:
+    """Return the pieces of a frame's value: header, features, JPEG, record. Nothing is copied."""
     features = frame.features
     data = features.data if features else b""
-    record = json.dumps(
+    record = _WRITER.encode(
         {
             "ref": frame.ref,
             "seq": frame.seq,
@@ -50,8 +56,7 @@ def encode_frame(frame: StoredFrame) -> bytes:
             "tenths": frame.tenths,
             "width_px": frame.width_px,
             "height_px": frame.height_px,
-        },
-        separators=(",", ":"),
+        }
     ).encode()
     header = _HEADER.pack(
         _MAGIC,
@@ -65,11 +70,14 @@ def encode_frame(frame: StoredFrame) -> bytes:
         len(record),
         features.encoder_version.encode("ascii") if features else b"",
     )
-    return b"".join((header, data, frame.jpeg, record))
+    return header, data, frame.jpeg, record
 
 
 def decode_frame(value: bytes, *, camera_id: CameraId, t_us: int) -> StoredFrame:
-    """Return the frame of a value that was stored for this camera and moment. Raises ForgedValue."""
+    """Return the frame of a value that was stored for this camera and moment; its features are a view of the value.
+
+    Raises ForgedValue.
+    """
     if len(value) < HEADER_BYTES:
         raise ForgedValue("short")
     magic, form, code, _, tokens, width, *rest, version = _HEADER.unpack_from(value)
@@ -82,14 +90,14 @@ def decode_frame(value: bytes, *, camera_id: CameraId, t_us: int) -> StoredFrame
         raise ForgedValue("length")
     jpeg_at = HEADER_BYTES + feature_bytes
     record_at = jpeg_at + jpeg_bytes
-    features = _features(value[HEADER_BYTES:jpeg_at], code, (tokens, width), tuple(grid), version)
+    features = _features(memoryview(value)[HEADER_BYTES:jpeg_at], code, (tokens, width), tuple(grid), version)
     return _frame(
         value[record_at:], value[jpeg_at:record_at], features=features, camera_id=camera_id, t_us=t_us
     )
 
 
 def _features(
-    data: bytes, code: int, shape: tuple[int, int], grid: tuple[int, ...], version: bytes
+    data: memoryview, code: int, shape: tuple[int, int], grid: tuple[int, ...], version: bytes
 ) -> Features | None:
     if code == _NO_FEATURES:
         if data:
@@ -110,7 +118,7 @@ def _frame(
     record: bytes, jpeg: bytes, *, features: Features | None, camera_id: CameraId, t_us: int
 ) -> StoredFrame:
     try:
-        fields = json.loads(record)
+        fields = json.loads(record.decode())
         frame = _checked(fields, jpeg, features, camera_id, t_us)
         parts = split_frame_ref(frame.ref)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError, InvalidFrameRef):

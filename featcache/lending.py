@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.ids import CameraId, FrameRef, Incarnation, split_frame_ref
 from core.meter import Meter, Metric
 from featcache.codec import ForgedValue
-from featcache.errors import StaleIncarnation, UnknownCamera, WindowUnavailable
+from featcache.errors import StaleIncarnation, WindowUnavailable
 from featcache.pool import MemoryPool
 from featcache.redis import RedisWindow
 from featcache.redis_link import RedisLink
@@ -95,13 +95,14 @@ class Lender:
         spilled: dict[CameraId, list[StoredFrame]] = {}
         for ref in refs:
             parts = split_frame_ref(ref)
-            if parts.camera_id not in self._lives or not (frames := await self._pool.fetch([ref])):
+            frame = self._pool.kept(parts.camera_id, parts.t_us)
+            if parts.camera_id not in self._lives or frame is None or frame.ref != ref:
                 continue
             (info,) = await self._pool.newest(parts.camera_id, before_us=parts.t_us + 1, count=1)
             if info.tier is Tier.REDIS:
                 there.add(ref)
             else:
-                spilled.setdefault(parts.camera_id, []).extend(frames)
+                spilled.setdefault(parts.camera_id, []).append(frame)
         for camera_id, frames_of_one in spilled.items():
             there |= {frame.ref for frame in await self._lend(camera_id, frames_of_one)}
         return tuple(ref for ref in refs if ref in there)
@@ -112,15 +113,10 @@ class Lender:
         frames: list[StoredFrame] = []
         try:
             if self._lives.get(request.camera_id) == request.incarnation:
-                for t_us in request.times_us:
-                    frame = await self._pool.at(request.camera_id, t_us)
-                    if frame is not None:
-                        frames.append(frame)
+                found = (self._pool.kept(request.camera_id, t_us) for t_us in request.times_us)
+                frames += [frame for frame in found if frame is not None]
             lent = await self._lend(request.camera_id, frames)
-        except (
-            UnknownCamera,
-            WindowUnavailable,
-        ):  # deleted meanwhile, or no room: the reader leaves them out
+        except WindowUnavailable:  # no room: the reader leaves them out
             lent = ()
         refused = len(request.times_us) - len(lent)
         self._refused += refused

@@ -13,6 +13,7 @@ from core.records import Record
 from core.spans import Span
 from featcache.budget import fair_level, next_to_pay, retention_cutoff_us
 from featcache.errors import FrameTooLarge, StaleIncarnation, UnknownCamera
+from featcache.narrow import widened
 from featcache.settings import Settings
 from featcache.shelf import Shelf
 from featcache.window import FrameInfo, Head, StoredFrame, Tier
@@ -123,16 +124,22 @@ class MemoryPool:
             shelf = self._shelves.get(parts.camera_id)
             frame = shelf.find(ref, parts.t_us) if shelf else None
             if frame is not None:
-                found.append(frame)
+                found.append(widened(frame))
         return tuple(found)
 
     async def at(self, camera_id: CameraId, t_us: int) -> StoredFrame | None:
-        return self._shelf(camera_id).get(t_us)
+        frame = self._shelf(camera_id).get(t_us)
+        return None if frame is None else widened(frame)
 
     async def records(self, camera_id: CameraId, span: Span) -> tuple[Record, ...]:
         return self._shelf(camera_id).records(span)
 
     # what Redis holds of it
+
+    def kept(self, camera_id: CameraId, t_us: int) -> StoredFrame | None:
+        """Return the frame of a moment as it is kept, narrow features and all; None where there is none."""
+        shelf = self._shelves.get(camera_id)
+        return None if shelf is None else shelf.get(t_us)
 
     def publish(self, camera_id: CameraId, times_us: Iterable[int]) -> None:
         """Note that frames lie in Redis too; the index shows them there. An unknown camera is passed over."""

@@ -190,7 +190,7 @@ class Publisher:
                     continue  # deleted, or made equal to the pool when it is opened
                 if not isinstance(waiting.item, int):
                     records.setdefault(camera_id, []).append(waiting.item)
-                elif (frame := await self._from_pool(camera_id, waiting.item)) is not None:
+                elif (frame := self._pool.kept(camera_id, waiting.item)) is not None:
                     frames.append(frame)
             for camera_id, some in records.items():
                 await self._guarded(camera_id, self._store_records(camera_id, some))
@@ -229,7 +229,8 @@ class Publisher:
             count -= 1
         if not count:
             return  # Redis is full of newer ones
-        frames = await self._pool.fetch([info.ref for info in left[-count:]])
+        kept = (self._pool.kept(camera_id, info.t_us) for info in left[-count:])
+        frames = [frame for frame in kept if frame is not None]
         if left[:-count] and camera_id in self._opened:
             self._missing[camera_id] = left[:-count]
         await self._store(frames)
@@ -313,12 +314,6 @@ class Publisher:
         except StaleIncarnation:
             if camera_id in self._opened:
                 self._yield_to_other(camera_id)
-
-    async def _from_pool(self, camera_id: CameraId, t_us: int) -> StoredFrame | None:
-        try:
-            return await self._pool.at(camera_id, t_us)
-        except UnknownCamera:
-            return None
 
     async def _store(self, frames: Iterable[StoredFrame]) -> None:
         writes = [(f, self._opened[f.camera_id]) for f in frames if f.camera_id in self._opened]

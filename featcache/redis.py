@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from core.errors import ServiceError
 from core.ids import CameraId, Incarnation, InvalidFrameRef, split_frame_ref
 from core.meter import Metric
-from featcache.codec import encode_frame
+from featcache.codec import frame_pieces
 from featcache.codec_index import encode_entry, held_time
 from featcache.errors import FrameTooLarge, StaleIncarnation, WindowUnavailable
 from featcache.redis_ledger import Life
 from featcache.redis_link import Command, Fault, Reply, evaluate, fault_of
 from featcache.redis_lives import AT_ONCE, LifeMissing, RedisLives, now_s, refusal
+from featcache.redis_pieces import Pieces
 from featcache.redis_scripts import COMMIT, EVICT, FORGET, LEND, LIST
 from featcache.window import FrameInfo, StoredFrame
 
@@ -57,6 +58,16 @@ class RedisWindow(RedisLives):
             await self._keep_pointed({writes[i][0].camera_id for i in todo})
             self._show_levels()
             return tuple(outcomes)
+
+    def storing(self, frames: Sequence[StoredFrame], *, incarnation: Incarnation) -> list[Command]:
+        """Return the commands that store frames of one camera. Raises StaleIncarnation."""
+        life = self._writable(frames[0].camera_id, incarnation)
+        tokens, commands = _staging(life, frames)
+        arguments: list[str | bytes | int] = []
+        for token, frame in zip(tokens, frames, strict=True):
+            arguments += [token, frame.t_us, encode_entry(frame), frame.seq]
+        head = (life.keys.root, life.fence, self._settings.retention_us, self._ttl_ms)
+        return [*commands, evaluate(COMMIT, life.keys.all_declared(), *head, *arguments)]
 
     async def put_index(
         self, camera_id: CameraId, infos: Sequence[FrameInfo], *, incarnation: Incarnation
@@ -145,9 +156,8 @@ class RedisWindow(RedisLives):
         for i in todo:
             batches.setdefault(writes[i][0].camera_id, []).append(i)
         commands: list[Command] = []
-        for camera_id, batch in batches.items():
-            life = self._writable(camera_id, writes[batch[0]][1])
-            commands += self._storing(life, [writes[i][0] for i in batch])
+        for batch in batches.values():
+            commands += self.storing([writes[i][0] for i in batch], incarnation=writes[batch[0]][1])
         if not commands:
             return 0
         replies = iter(await self._link.attempt(writes[todo[0]][0].camera_id, commands))
@@ -161,14 +171,6 @@ class RedisWindow(RedisLives):
                 if isinstance(failure, Exception) and fault_of(failure) is Fault.FULL:
                     full += writes[i][0].size_bytes
         return full
-
-    def _storing(self, life: Life, frames: Sequence[StoredFrame]) -> list[Command]:
-        tokens, commands = _staging(life, frames)
-        arguments: list[str | bytes | int] = []
-        for token, frame in zip(tokens, frames, strict=True):
-            arguments += [token, frame.t_us, encode_entry(frame), frame.seq]
-        head = (life.keys.root, life.fence, self._settings.retention_us, self._ttl_ms)
-        return [*commands, evaluate(COMMIT, life.keys.all_declared(), *head, *arguments)]
 
     def _committed(self, camera_id: CameraId, reply: Reply, count: int) -> list[Exception | str]:
         """Return what became of each frame: ``k`` kept, ``l`` late, ``u`` no longer staged, or an error."""
@@ -216,7 +218,7 @@ def _staging(life: Life, frames: Sequence[StoredFrame]) -> tuple[list[str], list
     """Return the tokens that frames are staged under, and the commands that do it."""
     tokens = [secrets.token_hex(8) for _ in frames]
     commands: list[Command] = [
-        ("SET", life.keys.staged(token), encode_frame(frame), "PX", _STAGED_MS)
+        ("SET", life.keys.staged(token), Pieces(frame_pieces(frame)), "PX", _STAGED_MS)
         for token, frame in zip(tokens, frames, strict=True)
     ]
     return tokens, commands

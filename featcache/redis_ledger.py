@@ -83,8 +83,12 @@ class Ledger:
     # room
 
     def lend(self, size_bytes: int, *, now_s: float, until_s: float) -> bool:
-        """Count bytes that lie in Redis for a while beside the window; False where a quarter of it is lent."""
-        if self.lent_bytes(now_s) + size_bytes > self._budget_bytes // 4:
+        """Count bytes that lie in Redis for a while beside the window; False where a quarter of it is lent.
+
+        A frame larger than that may be lent alone.
+        """
+        lent = self.lent_bytes(now_s)
+        if size_bytes > self._budget_bytes or (lent and lent + size_bytes > self._budget_bytes // 4):
             return False
         self._lent.append((until_s, size_bytes))
         return True

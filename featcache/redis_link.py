@@ -10,10 +10,11 @@ from typing import Any
 
 from core.ids import CameraId
 from featcache.errors import WindowUnavailable
+from featcache.redis_pieces import Pieces, gathering
 from featcache.redis_scripts import Script
 from featcache.redis_settings import RedisSettings
 
-Command = tuple[str | bytes | int, ...]
+Command = tuple[str | bytes | int | Pieces, ...]
 Reply = Any  # Any: what Redis answers is as it stored it; each reader checks what it gets
 
 
@@ -100,7 +101,7 @@ class RedisLink:
         pipeline = self._opened().pipeline(transaction=False)
         async with pipeline:
             for command in commands:
-                pipeline.execute_command(*command)
+                pipeline.execute_command(*(_joined(command) if self._settings.cluster else command))
             replies: list[Reply] = await pipeline.execute(raise_on_error=False)
         return replies
 
@@ -152,6 +153,11 @@ def _pass_on_cancel(before: int) -> None:
         raise asyncio.CancelledError
 
 
+def _joined(command: Command) -> tuple[str | bytes | int, ...]:
+    """Return a command for connections of a cluster, which are the client's own and know no pieces."""
+    return tuple(each.join() if isinstance(each, Pieces) else each for each in command)
+
+
 def _in_full(command: Command) -> Command:
     return ("EVAL", _texts()[str(command[1])], *command[2:])
 
@@ -188,12 +194,14 @@ def _options(settings: RedisSettings) -> dict[str, Any]:
 
 
 def _single(settings: RedisSettings) -> Any:
-    from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.asyncio import BlockingConnectionPool, Connection, Redis
 
+    options = _options(settings)
     pool = BlockingConnectionPool(
+        connection_class=gathering(options.pop("connection_class", Connection)),
         max_connections=settings.max_connections,
         timeout=settings.operation_timeout_us / 1e6,
-        **_options(settings),
+        **options,
     )
     return Redis.from_pool(pool)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from core.frames import BadFeatures
 from core.ids import CameraId, FrameRef, Incarnation, split_frame_ref
 from core.meter import Meter, Metric
 from core.records import Record
@@ -21,6 +22,7 @@ from featcache.codec import ForgedValue, decode_frame
 from featcache.codec_index import decode_entry, held_time
 from featcache.codec_records import decode_record
 from featcache.errors import UnknownCamera, WindowUnavailable
+from featcache.narrow import widened
 from featcache.redis_keys import LifeKeys, OwnerKeys, camera_key
 from featcache.redis_link import Command, Fault, RedisLink, Reply, evaluate
 from featcache.redis_requests import LIMIT_US, Request, ask
@@ -191,9 +193,11 @@ class RedisReader:
                 missing.append(t_us)
                 continue
             try:
-                frames.append(decode_frame(value, camera_id=camera_id, t_us=t_us))
+                frames.append(widened(decode_frame(value, camera_id=camera_id, t_us=t_us)))
             except ForgedValue as error:
                 self._refuse(error)
+            except BadFeatures:  # a scale too large for what was made of it
+                self._refuse(ForgedValue("features"))
         return frames, missing
 
     async def _present_times(self, camera_id: CameraId, times: Sequence[int]) -> list[int]:

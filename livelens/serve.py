@@ -27,6 +27,8 @@ from core.errors import ServiceError
 from core.ids import IdSource
 from core.meter import Metric
 from featcache import keep_trimmed
+from featcache.fill import Encoder
+from featcache.narrow import NarrowEncoder
 from ingest import Feeds, parse_source
 from livelens import __version__
 from livelens.addresses import SCENE
@@ -99,7 +101,14 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
         )
         feeds: Feeds = {SCENE: SceneFeeds(clock)}
         parts = RoadParts(
-            window, clock, meter, executor, settings.ingest, settings.sampler, answers.encoder, feeds
+            window,
+            clock,
+            meter,
+            executor,
+            settings.ingest,
+            settings.sampler,
+            _kept_as(settings, answers),
+            feeds,
         )
         cameras = Cameras(
             store, parts, ids=ids, answered_by=lambda road: answers.answered_by(encoded=road.encoded)
@@ -202,6 +211,13 @@ async def _forget_old_conversations(store: Store, clock: ServiceClock, days: int
         except ServiceError as error:
             _log.warning("old conversations were not forgotten", extra={"code": error.code})
         await asyncio.sleep(FORGET_EVERY_S)
+
+
+def _kept_as(settings: Settings, answers: Answering) -> Encoder | None:
+    """Return the encoder that fills the window, at the width that the settings ask for."""
+    if answers.encoder is None or not settings.window.int8_features:
+        return answers.encoder
+    return NarrowEncoder(answers.encoder)
 
 
 def _database(data_dir: Path) -> Path:

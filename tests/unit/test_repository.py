@@ -30,6 +30,7 @@ UNPAIRED = {
     "bench/ask.py": "measures the real service; run by hand and by make bench",
     "bench/ask_vllm.py": "measures a real vLLM; run by hand",
     "bench/camera.py": "the same",
+    "bench/window.py": "the same",
     "bench/glass.py": "the same; tests/e2e/test_bench.py runs it",
 }
 

@@ -69,9 +69,17 @@ def test_values_that_are_not_finite_are_refused(dtype: FeatureType, value: str) 
         features(bits(0, 0, 0, 0, 0, bad), dtype=dtype)
 
 
-def test_int8_is_not_promised_yet() -> None:
-    with pytest.raises(BadFeatures, match="int8"):
+def test_int8_features_are_rows_of_steps_and_a_scale_for_each_token() -> None:
+    scales = np.array([0.5, 2.0], "<f4")
+    made = features(bytes([1, 2, 3, 255, 254, 253]) + scales.tobytes(), dtype=FeatureType.I8)
+    assert made.steps().tolist() == [[1, 2, 3], [-1, -2, -3]]
+    assert made.scales().tolist() == [0.5, 2.0]
+    with pytest.raises(BadFeatures, match="takes 14 bytes, got 6"):
         features(b"\0" * 6, dtype=FeatureType.I8)
+    with pytest.raises(BadFeatures, match="widen them first"):
+        made.bits()
+    with pytest.raises(BadFeatures, match="scales"):
+        features(bytes(6) + np.array([np.nan, 1.0], "<f4").tobytes(), dtype=FeatureType.I8)
 
 
 def test_a_pickle_is_only_bytes_of_the_wrong_length() -> None:

@@ -1,12 +1,16 @@
 """The pool with its copy in Redis: nothing Redis does is felt in the owner's process, and deletion leaves nothing."""
 
 import time
+from dataclasses import replace
 
+from core.frames import FeatureType
+from core.ids import make_frame_ref
 from core.records import StaticSpan
+from featcache.narrow import narrowed
 from featcache.window import Tier
-from tests.support.published import EVER, published, until
+from tests.support.published import EVER, Stage, published, until
 from tests.support.redis_server import RedisServer
-from tests.support.windows import FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
+from tests.support.windows import ENCODER, FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
 
 SIZE = stored(1, features=features_of()).size_bytes
 
@@ -72,3 +76,34 @@ async def test_a_named_redis_that_is_away_at_the_start_is_not_felt_and_filled_wh
         await until(lambda: not stage.window.health.up)
         assert set((await stage.shown()).values()) == {Tier.MEMORY}
         assert len(await stage.window.records(GATE, EVER)) == 0
+
+
+async def test_features_at_8_bit_are_published_as_they_are_kept_and_read_in_16() -> None:
+    with RedisServer() as server:
+        size = stored(1, features=narrowed(features_of())).size_bytes
+        async with published(server, budget_bytes=2 * size) as stage:
+            frames = [
+                replace(
+                    stored(t, seq=t, features=narrowed(features_of(seed=t))),
+                    ref=make_frame_ref(GATE, t, encoder=ENCODER, detail="4i8"),
+                )
+                for t in range(1, 9)
+            ]
+            for frame in frames:
+                await stage.store(frame)
+            await stage.until_published(7, 8)
+            refs = [frame.ref for frame in frames]
+            (info,) = await stage.reader.newest(GATE, before_us=9, count=1)
+            assert (info.tokens, info.size_bytes) == (4, size)
+            await until(lambda: owner_alive(stage))
+            for t_us in (1, 8):  # lent, and published
+                (found,) = await stage.reader.fetch([refs[t_us - 1]])
+                (own,) = await stage.window.fetch([refs[t_us - 1]])
+                assert found == own
+                assert found.features is not None
+                assert found.features.dtype is FeatureType.BF16
+
+
+async def owner_alive(stage: Stage) -> bool:
+    (found,) = await stage.reader._link.run(GATE, [("EXISTS", stage.window._redis.owner_keys.alive)])
+    return bool(found)

@@ -52,6 +52,13 @@ def test_what_is_lent_is_taken_off_the_room_until_it_expires() -> None:
     assert held.lend(25, now_s=31, until_s=60)
 
 
+def test_a_frame_larger_than_what_may_be_lent_is_lent_alone() -> None:
+    held = ledger(100, gate=(80, 1))
+    assert not held.lend(101, now_s=0, until_s=30)
+    assert held.lend(60, now_s=0, until_s=30)
+    assert not held.lend(1, now_s=1, until_s=30)
+
+
 def test_a_full_server_is_believed_for_half_a_minute() -> None:
     held = ledger(1000, gate=(80, 1))
     assert held.full(30, now_s=0) == 50
