@@ -186,7 +186,7 @@ class _Question:
                 prompt, parts=tuple(p for p in prompt.parts if getattr(p, "ref", None) not in gone)
             )
             return messages_of(seen, by_pixels, self.disarm)
-        load = await self.loader.load(prompt, again=attempt > 1)
+        load = await self.loader.load(prompt, attempt=attempt)
         self.left_out = load.refused
         if load.inline is None:
             return messages_of(load.prompt, by_ref, self.disarm)

@@ -4,7 +4,8 @@
                       └▶ a few gone          ▶ by ref, without them
                       └▶ many gone, or Redis away ▶ inline, thinned, where this process holds them
 
-After a refusal the frames are read whole, as vLLM reads them, and those that cannot be the model's are left out.
+After a refusal the frames are read whole, as vLLM reads them, and those that cannot be the model's are left out. After
+another they go inline, for then it is vLLM that does not reach Redis.
 """
 
 import asyncio
@@ -110,11 +111,11 @@ class FrameLoader:
         self._meter = meter
         self._unreadable: dict[FrameRef, int] = {}
 
-    async def load(self, prompt: Prompt, *, again: bool) -> Load:
+    async def load(self, prompt: Prompt, *, attempt: int) -> Load:
         """Return what goes out.
 
         Args:
-            again: vLLM refused the last attempt; a frame may be to blame, so each is read whole.
+            attempt: Counts from 1; before each further one vLLM failed the question, and a frame may be to blame.
         Raises:
             NoUsableFrames: there are frames, and none can be read.
             DecoderUnavailable: Redis does not answer, and this process holds none of the frames.
@@ -122,7 +123,9 @@ class FrameLoader:
         frames = [frame for frame in prompt.frames if frame.grid is not None and self._may_be_read(frame.ref)]
         if self._source is None or not frames:
             return keeping(prompt, frames)
-        there = await self._published(self._source, frames, again=again)
+        if attempt > 2 and (load := await self._inline(self._source, prompt)) is not None:
+            return load
+        there = await self._published(self._source, frames, again=attempt > 1)
         if there is not None:
             kept = [frame for frame in frames if frame.ref in there]
             if missing_is_few(len(prompt.frames) - len(kept), len(prompt.frames)):

@@ -29,8 +29,8 @@ class Stage:
         self.clock, self.meter = ManualClock(), TallyMeter()
         self.loader = FrameLoader(self.frames, TINY, limits=LIMITS, clock=self.clock, meter=self.meter)
 
-    async def load(self, *numbers: int, again: bool = False) -> Load:
-        return await self.loader.load(prompt_of(*numbers), again=again)
+    async def load(self, *numbers: int, attempt: int = 1) -> Load:
+        return await self.loader.load(prompt_of(*numbers), attempt=attempt)
 
     def hold(self, *numbers: int) -> None:
         self.frames.mine = {ref_of(n, TINY): features_of(n, TINY) for n in numbers}
@@ -107,7 +107,7 @@ async def test_after_a_refusal_forged_and_foreign_frames_are_found_and_left_out_
     stage = Stage(*range(30))
     stage.frames.forged = {ref_of(3, TINY)}
     stage.frames.redis[ref_of(4, TINY)] = features_of(4, TINY, width=9)
-    load = await stage.load(*range(30), again=True)
+    load = await stage.load(*range(30), attempt=2)
 
     assert load.refused == refs(3, 4)
     assert stage.meter.total(Metric.FEATURES_REFUSED) == 2
@@ -119,7 +119,16 @@ async def test_after_a_refusal_forged_and_foreign_frames_are_found_and_left_out_
 
 async def test_a_refusal_with_every_frame_well_is_asked_again_as_it_was() -> None:
     stage = Stage(1, 2)
-    assert await stage.load(1, 2, again=True) == Load(prompt_of(1, 2))
+    assert await stage.load(1, 2, attempt=2) == Load(prompt_of(1, 2))
+
+
+async def test_after_two_refusals_what_is_held_here_goes_inline_for_vllm_may_not_reach_redis() -> None:
+    stage = Stage(1, 2)
+    assert (await stage.load(1, 2, attempt=3)).inline is None
+    stage.hold(1, 2)
+    inline = (await stage.load(1, 2, attempt=3)).inline
+    assert inline is not None
+    assert list(inline) == list(refs(1, 2))
 
 
 async def test_held_features_of_another_model_are_not_sent() -> None:
@@ -138,7 +147,7 @@ async def test_held_features_of_another_model_are_not_sent() -> None:
 async def test_without_a_source_every_frame_with_a_grid_goes_by_ref() -> None:
     loader = FrameLoader(None, TINY, limits=LIMITS, clock=ManualClock(), meter=TallyMeter())
     bare = FramePart("[x]", ref_of(2, TINY))
-    load = await loader.load(Prompt("S.", (frame_of(1, TINY), bare), "Q?"), again=False)
+    load = await loader.load(Prompt("S.", (frame_of(1, TINY), bare), "Q?"), attempt=1)
 
     assert shown(load) == list(refs(1))
     assert load.refused == refs(2)
