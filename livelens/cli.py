@@ -52,6 +52,12 @@ ModelUrlOption = Annotated[
     str | None, typer.Option("--model-url", help="An OpenAI-compatible address that answers instead.")
 ]
 ModelNameOption = Annotated[str | None, typer.Option("--model-name", help="The model's name at --model-url.")]
+DecoderUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--decoder-url", help="A vLLM (livelens decoder): words from there, while --model only encodes here."
+    ),
+]
 UrlOption = Annotated[str, typer.Option("--url", help="Where the service runs.", envvar="LIVELENS_URL")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -106,11 +112,19 @@ def serve(
     model: ModelOption = None,
     model_url: ModelUrlOption = None,
     model_name: ModelNameOption = None,
+    decoder_url: DecoderUrlOption = None,
 ) -> None:
     """Start the service with the cameras registered so far."""
     _serve(
         config,
-        {"host": host, "port": port, "model": model, "model_url": model_url, "model_name": model_name},
+        {
+            "host": host,
+            "port": port,
+            "model": model,
+            "model_url": model_url,
+            "model_name": model_name,
+            "decoder_url": decoder_url,
+        },
         demo=False,
         browser=not no_browser,
         isolate=isolate,
