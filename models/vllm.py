@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from core.clock import Clock
 from core.ids import FrameRef, RequestId
-from core.meter import Meter, NullMeter
+from core.meter import Meter, Metric, NullMeter
 from models.checkpoint import Checkpoint
 from models.decoder import Delta, ModelProfile, Reads, SamplingParams
 from models.health import Health
@@ -59,13 +59,14 @@ class VllmDecoder:
         self._settings = settings
         self._jitter = jitter or random.Random()
         self._clock = clock
+        self._meter = meter or NullMeter()
         self._health = Health(failures=1, retry_after_us=settings.address.limits.retry_after_us)
         self._exchange = Exchange(settings.address, clock=clock, health=self._health, jitter=self._jitter)
         self._probe = Probe(settings)
         self._profile = replace(checkpoint.profile, reads=Reads.REFS) if checkpoint else None
         self._disarm: Disarm = disarming(special_tokens(checkpoint.folder)) if checkpoint else disarming()
         self._loader = (
-            FrameLoader(frames, checkpoint, limits=settings.limits, clock=clock, meter=meter or NullMeter())
+            FrameLoader(frames, checkpoint, limits=settings.limits, clock=clock, meter=self._meter)
             if checkpoint
             else None
         )
@@ -125,6 +126,10 @@ class VllmDecoder:
         question = _Question(prompt, request_id, sampling, priority, self._loader, self._disarm)
         async with aclosing(self._exchange.deltas(question.ask, question.refused)) as deltas:
             async for delta in deltas:
+                if delta.usage is not None:
+                    found = delta.usage.cached_tokens
+                    self._meter.count(Metric.PREFIX_TOKENS, found, hit="yes")
+                    self._meter.count(Metric.PREFIX_TOKENS, delta.usage.prompt_tokens - found, hit="no")
                 yield delta
 
     def _note(self, pulse: Pulse) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from core.clock import ServiceClock
 from core.ids import RequestId
-from core.meter import TallyMeter
+from core.meter import Metric, TallyMeter
 from models.checkpoint import Checkpoint, read_checkpoint
 from models.decoder import Delta, Finish, Reads, SamplingParams
 from models.errors import DecoderBusy, DecoderRefused, DecoderUnavailable, NoUsableFrames, PromptTooLarge
@@ -36,7 +36,11 @@ def checkpoint(tiny_model_folder: Path) -> Checkpoint:
 
 @asynccontextmanager
 async def client(
-    server: ScriptedVllm, checkpoint: Checkpoint | None, frames: Any = None, **limits: Any
+    server: ScriptedVllm,
+    checkpoint: Checkpoint | None,
+    frames: Any = None,
+    meter: TallyMeter | None = None,
+    **limits: Any,
 ) -> AsyncIterator[VllmDecoder]:
     """Yield a started client; ``limits`` are those of questions, ``probe_...`` those of looking after the engine."""
     own = {name: limits.pop(name) for name in tuple(limits) if name.startswith("probe_")}
@@ -48,7 +52,7 @@ async def client(
     decoder = VllmDecoder(
         settings,
         clock=ServiceClock(),
-        meter=TallyMeter(),
+        meter=meter or TallyMeter(),
         checkpoint=checkpoint,
         frames=frames,
         jitter=random.Random(1),
@@ -103,8 +107,9 @@ async def test_it_takes_refs_of_the_checkpoint_s_own_encoder(checkpoint: Checkpo
 async def test_frames_go_by_ref_alone_and_the_usage_says_what_was_found_computed(
     checkpoint: Checkpoint,
 ) -> None:
+    meter = TallyMeter()
     with ScriptedVllm(checkpoint.folder, Reply.of("A ", "car.")) as server:
-        async with client(server, checkpoint, published(checkpoint, 1, 2)) as decoder:
+        async with client(server, checkpoint, published(checkpoint, 1, 2), meter) as decoder:
             first = await ask(decoder, prompt_of(checkpoint, 1, 2), priority=7)
             second = await ask(decoder, prompt_of(checkpoint, 1, 2))
 
@@ -116,6 +121,7 @@ async def test_frames_go_by_ref_alone_and_the_usage_says_what_was_found_computed
     assert second[-1].usage is not None
     assert first[-1].usage.prompt_tokens == len(server.prompts[0].ids)
     assert (first[-1].usage.cached_tokens, second[-1].usage.cached_tokens > 40) == (0, True)
+    assert meter.counts[Metric.PREFIX_TOKENS, (("hit", "yes"),)] == second[-1].usage.cached_tokens
     assert server.requests[0].body["priority"] == 7
     assert "priority" not in server.requests[1].body
 
