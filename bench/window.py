@@ -4,6 +4,7 @@ Both take turns over one redis-server on a unix socket, so that what the machine
 A ratio of 1 means that nothing is paid for checks, order, budget and ownership.
 """
 
+import asyncio
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,15 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.report import Figure, median_figure
+from bench.report import Figure, median_figure, p95_figure
+from core.clock import ServiceClock
 from core.frames import Features, FeatureType, KeepReason
 from core.ids import CameraId, Incarnation, make_frame_ref
 from core.meter import NullMeter
 from core.spans import Span
+from featcache.narrow import narrowed
+from featcache.pool import MemoryPool
+from featcache.published import PublishedWindow
 from featcache.redis import RedisWindow
 from featcache.redis_keys import LifeKeys
 from featcache.redis_link import Command
 from featcache.redis_pieces import Pieces
+from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
 from featcache.window import StoredFrame, Tier
@@ -59,7 +65,10 @@ async def measure(*, quick: bool) -> list[Figure]:
     with RedisServer() as server:
         for size in SIZES:
             server.cli("FLUSHALL")
+            figures += _bytes_of(size)
             figures += await _measure_size(size, server.url, rounds=size.rounds // (5 if quick else 1))
+        server.cli("FLUSHALL")
+        figures += await _measure_lending(server.url, rounds=40 if quick else 200)
     return figures
 
 
@@ -116,6 +125,57 @@ async def _measure_get(window: RedisWindow, bare: "Bare", rounds: int) -> list[t
     if len(found) != GET_BATCH:
         raise AssertionError(f"{len(found)} of {GET_BATCH} frames came back")
     return took[WARM_UP:]
+
+
+async def _measure_lending(url: str, *, rounds: int) -> list[Figure]:
+    """Return how long another process waits for eight frames that only their owner holds."""
+    blocks = features(SIZES[0])
+    (size_bytes,) = {frame.size_bytes for frame in batch(OURS, 1, blocks)}
+    lent = (
+        rounds * PUT_BATCH
+    )  # what is lent stays for half a minute, so each round asks for frames of its own
+    redis = RedisSettings(url=url, redis_budget_bytes=5 * lent * size_bytes)
+    pool, settings = MemoryPool(Settings(), meter=NullMeter()), Settings()
+    window = PublishedWindow(pool, redis, settings=settings, clock=ServiceClock(), meter=NullMeter())
+    reader = RedisReader(redis, meter=NullMeter())
+    tasks = [asyncio.create_task(work()) for work in (window.publish, window.lend)]
+    try:
+        await window.open_camera(OURS, LIFE)
+        for number in range(6 * rounds):
+            for frame in batch(OURS, 1 + number * PUT_BATCH, blocks):
+                await window.put(frame, incarnation=LIFE)
+            await _until_published(window, 1 + number * PUT_BATCH)
+        waits = []
+        for number in range(rounds):
+            infos = await reader.index(OURS, Span(1 + number * PUT_BATCH, 1 + (number + 1) * PUT_BATCH))
+            began = time.perf_counter()
+            found = await reader.fetch([info.ref for info in infos])
+            waits.append((time.perf_counter() - began) * 1000)
+            if len(found) != PUT_BATCH or {info.tier for info in infos} != {Tier.MEMORY}:
+                raise AssertionError(f"{len(found)} of {PUT_BATCH} spilled frames came")
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await reader.aclose()
+        await window.aclose()
+    return [median_figure("window.lend.median", waits, "ms"), p95_figure("window.lend.p95", waits, "ms")]
+
+
+async def _until_published(window: PublishedWindow, t_us: int) -> None:
+    async with asyncio.timeout(60):
+        while (await window.index(OURS, Span(t_us, t_us + 1)))[0].tier is not Tier.REDIS:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+def _bytes_of(size: Size) -> list[Figure]:
+    """Return the bytes of one frame's features at 16 and at 8 bit."""
+    (wide, *_) = features(size)
+    counted = {"16bit": len(wide.data), "8bit": len(narrowed(wide).data)}
+    return [
+        Figure(f"window.bytes.{size.name}.{name}", float(count), "bytes", (count, count), 1)
+        for name, count in counted.items()
+    ]
 
 
 async def _both(
