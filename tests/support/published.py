@@ -93,7 +93,8 @@ async def published(
 ) -> AsyncIterator[Stage]:
     """Run a pool and its published copy; the camera ``gate`` is open."""
     settings, meter = settings or Settings(), TallyMeter()
-    options = RedisSettings(url=server.url, redis_budget_bytes=budget_bytes, **(QUICK | redis))  # type: ignore[arg-type]
+    named = {"url": server.url, "redis_budget_bytes": budget_bytes, **QUICK, **redis}
+    options = RedisSettings(**named)  # type: ignore[arg-type]
     pool = MemoryPool(settings, meter=meter)
     window = PublishedWindow(
         pool,

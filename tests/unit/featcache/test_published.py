@@ -1,5 +1,6 @@
 """The pool with its copy in Redis: nothing Redis does is felt in the owner's process, and deletion leaves nothing."""
 
+import asyncio
 import time
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ from core.ids import make_frame_ref
 from core.records import StaticSpan
 from featcache.narrow import narrowed
 from featcache.window import Tier
+from tests.support.ports import free_port
 from tests.support.published import EVER, Stage, published, until
 from tests.support.redis_server import RedisServer
 from tests.support.windows import ENCODER, FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
@@ -107,3 +109,29 @@ async def test_features_at_8_bit_are_published_as_they_are_kept_and_read_in_16()
 async def owner_alive(stage: Stage) -> bool:
     (found,) = await stage.reader._link.run(GATE, [("EXISTS", stage.window._redis.owner_keys.alive)])
     return bool(found)
+
+
+async def test_a_cluster_serves_all_of_it() -> None:
+    with RedisServer("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
+        server.cli("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+        while "cluster_state:ok" not in server.cli("CLUSTER", "INFO"):
+            await asyncio.sleep(0.02)
+        options = {"url": server.tcp_url, "cluster": True, "operation_timeout_us": 5_000_000}
+        async with published(server, budget_bytes=5 * SIZE, reply_timeout_us=1_000_000, **options) as stage:
+            await stage.window.open_camera(YARD, FIRST_LIFE)
+            await stage.put(1, 2, camera_id=YARD)
+            await stage.put(*range(1, 11))
+            await stage.window.put_record(GATE, StaticSpan(1, 2), incarnation=FIRST_LIFE)
+            await stage.until_published(8, 9, 10)
+            await until(lambda: owner_alive(stage))
+            refs = [stored(t, features=features_of()).ref for t in (1, 10)]
+            assert [frame.t_us for frame in await stage.reader.fetch(refs)] == [1, 10]
+            await until(lambda: stage.window.health.clock_offset_us is not None)
+            await stage.window.trim(GATE, before_us=5)
+            await until(lambda: index_is(stage, range(5, 11)))
+            assert await stage.window.delete_camera(GATE) == 6
+            assert stage.window.health.outages == 0, stage.meter.counts
+
+
+async def index_is(stage: Stage, times: range) -> bool:
+    return list(await stage.tiers()) == list(times)
