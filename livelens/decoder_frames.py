@@ -4,6 +4,7 @@ Implements ``models.FrameSource``.
 """
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -12,8 +13,8 @@ from core.ids import FrameRef, split_frame_ref
 from featcache.window import StoredFrame, WindowReader
 
 SOON_S = 0.02
-LOOKS = 4
-"""A frame just stored is in Redis a moment later; it is looked for so often, and so long apart."""
+WITHIN_S = 0.08
+"""A frame just stored is in Redis a moment later; it is looked for again after so long, and no longer than so."""
 
 
 class PublishedCopy(Protocol):
@@ -39,11 +40,9 @@ class DecoderFrames:
 
         Raises WindowUnavailable.
         """
+        began_s = time.monotonic()
         there = frozenset(await self._copy.promote(refs))
-        for _ in range(LOOKS - 1):
-            on_their_way = _newer(refs, there)
-            if not on_their_way:
-                break
+        while (on_their_way := _newer(refs, there)) and time.monotonic() - began_s < WITHIN_S:
             await asyncio.sleep(SOON_S)
             there |= frozenset(await self._copy.promote(on_their_way))
         return there

@@ -342,6 +342,8 @@ class Exchange:
         )
         if lasting:
             self._health.failed(self._clock.mono_us())
+        if isinstance(error, DecoderRefused) and error.status == 404:
+            self._model = self._settings.model  # it may have come back with another one
         return error
 
 

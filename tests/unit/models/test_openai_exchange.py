@@ -6,7 +6,7 @@ import pytest
 
 from core.clock import ServiceClock
 from models.decoder import Delta, SamplingParams
-from models.errors import DecoderBusy, DecoderUnavailable, NoUsableFrames
+from models.errors import DecoderBusy, DecoderRefused, DecoderUnavailable, NoUsableFrames
 from models.health import Health
 from models.openai_exchange import Ask, Exchange
 from models.openai_settings import OpenAISettings, RemoteLimits
@@ -102,6 +102,18 @@ async def test_it_remembers_what_the_server_lists_of_its_model() -> None:
         await at.start()
         assert at.model == MODEL
         assert at.card["id"] == MODEL
+        await at.aclose()
+
+
+async def test_a_server_that_came_back_with_another_model_is_asked_for_that_one() -> None:
+    with ScriptedOpenAI(Reply.of("a"), Reply(status=404, error="no such model"), Reply.of("b")) as server:
+        at = exchange(server)
+        await hear(at)
+        server._models = ("another",)
+        with pytest.raises(DecoderRefused):
+            await hear(at)
+        await hear(at)
+        assert [request.body["model"] for request in server.requests] == [MODEL, MODEL, "another"]
         await at.aclose()
 
 
