@@ -13,7 +13,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.vllm_questions import ask, by_id, encode_shots, inline, published
 from tests.support.vllm_server import VllmServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
 
 
 async def test_redis_killed_fails_questions_by_id_quickly_and_the_engine_answers_on_and_its_own_end_is_seen() -> (

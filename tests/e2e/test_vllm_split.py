@@ -12,7 +12,7 @@ from tests.support.vllm_questions import ask, by_id, by_ids, encode_shots, publi
 from tests.support.vllm_server import counter
 from tests.support.vllm_shared import shared_split, shared_vllm
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(700)]
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(1500)]
 
 QUESTIONS = ("What is there?", "What happened?")
 TRANSFERS = "vllm:nixl_xfer_time_seconds_count"
@@ -54,6 +54,10 @@ async def test_the_halves_give_the_words_of_the_whole_and_decode_reads_no_frame(
             assert (await asyncio.to_thread(ask, split.url, bad)).status >= 500
         after = await asyncio.to_thread(ask, split.url, by_id(shots, QUESTIONS[0]))
         assert after.text == good.text
+        alone = await asyncio.to_thread(ask, decode_url, by_id(shots, QUESTIONS[0]))
+        assert alone.text == good.text, (
+            "the decode half can compute a prompt itself, as it does where KV is lost"
+        )
         for url in (split.url, *split.engine_urls):
             async with httpx2.AsyncClient(timeout=10, trust_env=False) as client:
                 assert (await client.get(f"{url}/health")).status_code == 200

@@ -26,7 +26,7 @@ from tests.support.vllm_questions import (
 from tests.support.vllm_server import counter
 from tests.support.vllm_shared import Served, shared_vllm
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
 
 QUESTIONS = ("What is there?", "What happened?")
 

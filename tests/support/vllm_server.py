@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
 ROUTER = ROOT / ".venv-router" / "bin" / "vllm-router"
 
-_START_S = 240.0
+_START_S = 600.0
 _STOP_S = 30.0
 _LONGEST_LIFE_S = 3_000
 

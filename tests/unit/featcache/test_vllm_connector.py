@@ -3,12 +3,15 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+from core.ids import FrameRef
 from core.meter import NullMeter
+from featcache.narrow import narrowed, widened
 from featcache.redis import RedisWindow
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
@@ -156,6 +159,22 @@ async def test_features_of_another_width_are_refused(window: RedisWindow, connec
     await window.put(frame, incarnation=FIRST_LIFE)
     assert settled(connector, request("r", part(frame.ref, at=0))) == "given up"
     assert connector.get_ec_connector_stats().data["refused:width"] == 1
+
+
+async def test_features_kept_at_eight_bit_reach_the_model_in_sixteen(
+    window: RedisWindow, connector: Any
+) -> None:
+    features = narrowed(features_of())
+    plain = stored(1, features=features)
+    ref = FrameRef(f"{plain.ref}i8")
+    await window.put(replace(plain, ref=ref), incarnation=FIRST_LIFE)
+    asked = request("r", part(ref, at=0))
+    assert settled(connector, asked) == "ready"
+    value = loads(connector, asked)[ref]
+    assert value.dtype is torch.bfloat16
+    wide = widened(plain).features
+    assert wide is not None
+    assert (value.view(torch.int16).numpy().astype("<u2") == wide.bits()).all()
 
 
 async def test_films_are_not_asked_for_by_id(window: RedisWindow, connector: Any) -> None:
