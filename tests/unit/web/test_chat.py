@@ -277,7 +277,7 @@ async def test_a_stopping_server_ends_an_answer(world: World) -> None:
         async with httpx2.AsyncClient(base_url=f"http://{address}") as http:
             text = (await http.post(CHAT, json=body(stream=True))).text
 
-    async with asyncio.timeout(4), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(15), asyncio.TaskGroup() as group:
         async with serving(world.app(), world.settings) as address:
             group.create_task(ask(address))
             await until(lambda: world.chat.running == 1)
