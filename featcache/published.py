@@ -15,8 +15,11 @@ from featcache.publish import Pace, Publisher, PublishStatistics
 from featcache.redis import RedisWindow
 from featcache.redis_settings import RedisSettings
 from featcache.redis_state import RedisHealth
+from featcache.restore import restore
 from featcache.settings import Settings
 from featcache.window import FrameInfo, Head, StoredFrame, Tier
+
+_RESTORE_WITHIN_US = 3_000_000
 
 
 class PublishedWindow:
@@ -79,7 +82,14 @@ class PublishedWindow:
     # writing
 
     async def open_camera(self, camera_id: CameraId, incarnation: Incarnation) -> None:
+        """See ``Window.open_camera``. What an earlier process has left of this life in Redis is taken over.
+
+        That may take three seconds, not more, and less where Redis is away.
+        """
         await self._pool.open_camera(camera_id, incarnation)
+        if self._publisher.lives.get(camera_id) == incarnation:
+            return
+        await restore(self._pool, self._redis, camera_id, incarnation, within_us=_RESTORE_WITHIN_US)
         self._publisher.open(camera_id, incarnation)
 
     async def put(self, frame: StoredFrame, *, incarnation: Incarnation) -> None:

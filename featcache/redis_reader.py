@@ -107,6 +107,13 @@ class RedisReader:
             found.update((frame.ref, frame) for frame in frames)
         return tuple(found[ref] for ref in refs if ref in found)
 
+    async def held_frames(self, camera_id: CameraId, times: Sequence[int]) -> list[StoredFrame]:
+        """Return the frames of these moments that lie in Redis, as they are kept there; nobody is asked for others."""
+        _, (values,) = await self._ask(
+            camera_id, lambda keys: [("MGET", *(keys.frame(t_us) for t_us in times))]
+        )
+        return self._decoded(camera_id, times, values)[0]
+
     async def promote(self, refs: Sequence[FrameRef]) -> tuple[FrameRef, ...]:
         """Have frames lie in Redis, for others who read only that; return those that do.
 
@@ -181,7 +188,7 @@ class RedisReader:
             frames += more
         if missing:
             await self._mend(camera_id, present.keys, missing)
-        return frames
+        return self._widened(frames)
 
     def _decoded(
         self, camera_id: CameraId, times: Sequence[int], values: Sequence[bytes | None]
@@ -193,12 +200,20 @@ class RedisReader:
                 missing.append(t_us)
                 continue
             try:
-                frames.append(widened(decode_frame(value, camera_id=camera_id, t_us=t_us)))
+                frames.append(decode_frame(value, camera_id=camera_id, t_us=t_us))
             except ForgedValue as error:
                 self._refuse(error)
+        return frames, missing
+
+    def _widened(self, frames: Sequence[StoredFrame]) -> list[StoredFrame]:
+        """Return frames as they are read, with features in 16 bit."""
+        found = []
+        for frame in frames:
+            try:
+                found.append(widened(frame))
             except BadFeatures:  # a scale too large for what was made of it
                 self._refuse(ForgedValue("features"))
-        return frames, missing
+        return found
 
     async def _present_times(self, camera_id: CameraId, times: Sequence[int]) -> list[int]:
         def exist(keys: LifeKeys) -> list[Command]:
