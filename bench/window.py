@@ -53,7 +53,7 @@ class Size:
     @property
     def rounds(self) -> int:
         """Return how many batches make a figure."""
-        return 60 if self.tokens * self.width > 1 << 20 else 200
+        return 30 if self.tokens * self.width > 1 << 20 else 200
 
 
 SIZES = (Size("18kB", 32, 192), Size("256kB", 64, 2048), Size("3.2MB", 196, 8192))
@@ -219,7 +219,7 @@ class Bare:
     def __init__(self, url: str) -> None:
         from redis.asyncio import Redis
 
-        self._client = Redis.from_url(url, protocol=2)
+        self._client = Redis.from_url(url, protocol=2, socket_timeout=60, socket_connect_timeout=60)
 
     async def run(self, commands: Sequence[Plain]) -> None:
         """Send commands in one pipeline and read all replies."""
