@@ -107,6 +107,7 @@ async def test_a_stop_while_it_starts_ends_it_at_once() -> None:
 async def test_a_real_decoder_answers_from_the_window_and_comes_back_when_it_is_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("tests.support.service._START_S", 300.0)
     monkeypatch.setattr("tests.support.service._STOP_S", 60.0)
     async with LivelensProcess(["up", "--demo", "--model", "builtin"]) as up:
         await answered(up, by="measured")
