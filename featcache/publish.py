@@ -8,6 +8,7 @@ as far as there is room, so that the default question is answered soonest. What 
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +83,7 @@ class Publisher:
         self._records_before: dict[CameraId, int] = {}
         self._trimmed: dict[CameraId, tuple[int, int]] = {}
         self._next_tick_us = 0
+        self._busy = False
         self._published = self._dropped = 0
         self.state = RedisState(clock=clock, meter=meter)
 
@@ -132,6 +134,13 @@ class Publisher:
         behind = len(self._behind.keys() | self._missing.keys())
         return PublishStatistics(len(self._waiting), self._published, self._dropped, health.outages, behind)
 
+    async def drain(self, *, within_us: int) -> None:
+        """Wait until what waits is published; not where Redis is away, and no longer than said."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_us / 1e6):
+                while (self._waiting or self._busy) and self.state.health.up:  # noqa: ASYNC110  for a moment, at the end
+                    await asyncio.sleep(0.005)
+
     # the task
 
     async def run(self) -> None:
@@ -181,25 +190,33 @@ class Publisher:
 
     async def _publish_waiting(self) -> None:
         """Publish what waits. What is taken out and not stored is found again in the pool."""
-        while self._waiting:
-            frames: list[StoredFrame] = []
-            records: dict[CameraId, list[Record]] = {}
-            for waiting in self._waiting.take(self._pace.batch):
-                camera_id = waiting.camera_id
-                if self._opened.get(camera_id) != waiting.incarnation:
-                    continue  # deleted, or made equal to the pool when it is opened
-                if not isinstance(waiting.item, int):
-                    records.setdefault(camera_id, []).append(waiting.item)
-                elif (frame := self._pool.kept(camera_id, waiting.item)) is not None:
-                    frames.append(frame)
-            for camera_id, some in records.items():
-                await self._guarded(camera_id, self._store_records(camera_id, some))
-            while frames:
-                sizes = [frame.size_bytes for frame in frames]
-                count = joined(sizes, at_most_bytes=self._pace.batch_bytes, at_most=self._pace.batch)
-                await self._store(frames[:count])
-                del frames[:count]
+        self._busy = bool(self._waiting)
+        try:
+            while self._waiting:
+                await self._publish_some()
+                await self._tick()  # a stream that is never caught up with must not hold up the ages
+        finally:
+            self._busy = False
         self._meter.gauge(Metric.PUBLISH_WAITING, 0)
+
+    async def _publish_some(self) -> None:
+        frames: list[StoredFrame] = []
+        records: dict[CameraId, list[Record]] = {}
+        for waiting in self._waiting.take(self._pace.batch):
+            camera_id = waiting.camera_id
+            if self._opened.get(camera_id) != waiting.incarnation:
+                continue  # deleted, or made equal to the pool when it is opened
+            if not isinstance(waiting.item, int):
+                records.setdefault(camera_id, []).append(waiting.item)
+            elif (frame := self._pool.kept(camera_id, waiting.item)) is not None:
+                frames.append(frame)
+        for camera_id, some in records.items():
+            await self._guarded(camera_id, self._store_records(camera_id, some))
+        while frames:
+            sizes = [frame.size_bytes for frame in frames]
+            count = joined(sizes, at_most_bytes=self._pace.batch_bytes, at_most=self._pace.batch)
+            await self._store(frames[:count])
+            del frames[:count]
 
     async def _catch_up(self) -> None:
         """Bring cameras up to the pool in turns, each newest first; what is new goes first all the while."""
@@ -355,10 +372,12 @@ class Publisher:
             for frame in frames
             for info in await self._pool.newest(camera_id, before_us=frame.t_us + 1, count=1)
         ]
-        await self._window.put_index(camera_id, infos, incarnation=self._opened[camera_id])
+        if (incarnation := self._opened.get(camera_id)) is not None:  # deleted meanwhile
+            await self._window.put_index(camera_id, infos, incarnation=incarnation)
 
     async def _store_records(self, camera_id: CameraId, records: list[Record]) -> None:
-        await self._window.put_records(camera_id, records, incarnation=self._opened[camera_id])
+        if (incarnation := self._opened.get(camera_id)) is not None:  # deleted meanwhile
+            await self._window.put_records(camera_id, records, incarnation=incarnation)
 
 
 def _is_full(error: Exception | None) -> bool:

@@ -20,6 +20,7 @@ from featcache.settings import Settings
 from featcache.window import FrameInfo, Head, StoredFrame, Tier
 
 _RESTORE_WITHIN_US = 3_000_000
+_DRAIN_WITHIN_US = 1_000_000
 
 
 class PublishedWindow:
@@ -57,6 +58,10 @@ class PublishedWindow:
                 await self._lender.serve_one()
             except WindowUnavailable:
                 await asyncio.sleep(self._pace.retry_us / 1e6)
+
+    async def drain(self) -> None:
+        """Wait a second at most until what waits is published, so that the next process finds it."""
+        await self._publisher.drain(within_us=_DRAIN_WITHIN_US)
 
     async def aclose(self) -> None:
         """Close the connections to Redis."""

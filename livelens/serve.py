@@ -173,6 +173,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                 *opened.work(),
             )
         )
+        stack.push_async_callback(opened.drain)
         started = asyncio.Event()
         await stack.enter_async_context(_background(cameras.run(started)))
         await started.wait()

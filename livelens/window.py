@@ -35,6 +35,11 @@ class OpenWindow:
             return ()
         return (_for_ever(self.published.publish), _for_ever(self.published.lend))
 
+    async def drain(self) -> None:
+        """Let what waits for Redis go there, for a second at most; called when roads have ended, before ``work``."""
+        if self.published is not None:
+            await self.published.drain()
+
     def parts(self) -> dict[str, bool]:
         """Return what ``/readyz`` tells of it; nothing without a Redis."""
         return {} if self.published is None else {"redis": self.published.health.up}

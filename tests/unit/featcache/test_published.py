@@ -80,6 +80,22 @@ async def test_a_named_redis_that_is_away_at_the_start_is_not_felt_and_filled_wh
         assert len(await stage.window.records(GATE, EVER)) == 0
 
 
+async def test_what_waits_is_published_before_the_end_and_a_redis_that_is_away_is_not_waited_for() -> None:
+    with RedisServer() as server:
+        async with published(server) as stage:
+            await stage.put(0)
+            await stage.until_published(0)
+            await stage.put(*range(1, 60))
+            await stage.window.drain()
+            assert len(await stage.tiers()) == 60
+            server.kill()
+            await stage.put(60)
+            await until(lambda: not stage.window.health.up)
+            began_s = time.monotonic()
+            await stage.window.drain()
+            assert time.monotonic() - began_s < 0.5
+
+
 async def test_features_at_8_bit_are_published_as_they_are_kept_and_read_in_16() -> None:
     with RedisServer() as server:
         size = stored(1, features=narrowed(features_of())).size_bytes
