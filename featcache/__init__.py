@@ -7,6 +7,7 @@ could be seen. It leaves to others which frames are worth keeping (sampler), how
     Sample -> fill() -> StoredFrame -> MemoryPool -> index(), fetch() -> qa
     Gap, StaticSpan, ObjectTrack, ... -> put_record() -> coverage()
     budget, retention -> oldest frames leave -> Head.evicted_before_us
+    PublishedWindow (featcache.published): the pool, and its copy in Redis that other processes read (RedisReader)
 """
 
 from featcache.coverage import Covered, CoveredGap, coverage
