@@ -168,7 +168,7 @@ def by_pixels(shots: Sequence[Shot], question: str, **more: Any) -> Json:
 
 def ask(url: str, request: Json) -> Reply:
     """Send one request and return the whole answer."""
-    with httpx2.Client(timeout=120, trust_env=False) as client:
+    with httpx2.Client(timeout=300, trust_env=False) as client:
         reply = client.post(f"{url}/v1/chat/completions", json=request)
     if reply.status_code != 200:
         return Reply(reply.status_code, "", 0, 0, reply.text)
