@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -11,7 +12,9 @@ import pytest
 
 from livelens.first_cameras import DEMO_CAMERA
 from tests.support.asking import ask
+from tests.support.ports import free_port
 from tests.support.service import LivelensProcess, ServiceFailed
+from tests.support.vllm_standin import standin
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -100,6 +103,25 @@ async def test_a_stop_while_it_starts_ends_it_at_once() -> None:
     with pytest.raises(ServiceFailed):
         await starting
     assert running(parts) == []
+
+
+@pytest.mark.torch
+async def test_a_decoder_answers_from_the_window_and_measured_answers_take_its_place_while_it_is_away(
+    tmp_path: Path,
+) -> None:
+    profile = tmp_path / "decoder.toml"
+    profile.write_text(f"python = '{standin(tmp_path)}'\n[both]\nport = {free_port()}\n")
+    async with LivelensProcess(["up", "--demo", "--model", "builtin", "--profile", str(profile)]) as up:
+        done = await answered(up, by="builtin")
+        assert done["frames_encoded_now"] == 0
+        vllm = part(up, "vllm")
+        assert vllm is not None
+        vllm.kill()
+        async with asyncio.timeout(10):
+            while (await ask(up.url, NOW)).done.get("model") != "measured":
+                await asyncio.sleep(0.05)
+        await answered(up, by="builtin")
+        assert await up.stop() == 0
 
 
 @pytest.mark.torch
