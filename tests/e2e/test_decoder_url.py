@@ -22,7 +22,7 @@ from tests.support.tiny_model import tiny_model_folder
 
 __all__ = ["tiny_model_folder"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(400)]
 
 
 @dataclass(frozen=True, slots=True)
