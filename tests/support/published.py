@@ -26,7 +26,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.windows import FIRST_LIFE, GATE, features_of, stored
 
 EVER = Span(0, 1 << 60)
-QUICK = {"connect_timeout_us": 200_000, "reply_timeout_us": 300_000, "operation_timeout_us": 600_000}
+QUICK = {"connect_timeout_us": 500_000, "reply_timeout_us": 700_000, "operation_timeout_us": 1_400_000}
 
 
 @dataclass

@@ -30,6 +30,10 @@ def refs(*times_us: int) -> list[str]:
     return [stored(t, features=features_of()).ref for t in times_us]
 
 
+async def fetched(stage: Stage, t_us: int) -> bool:
+    return len(await stage.reader.fetch(refs(t_us))) == 1
+
+
 async def test_another_process_reads_what_only_the_owner_holds() -> None:
     with RedisServer() as server:
         async with published(server, budget_bytes=16 * SIZE) as stage:
@@ -98,7 +102,7 @@ async def test_forged_requests_are_counted_and_the_next_one_is_answered() -> Non
                 '{"camera":"gate","life":"life9","times":[1],"reply":"%s"}' % ("0" * 16),
             ):
                 server.cli("RPUSH", stage.window._redis.owner_keys.wanted, forged)
-            assert len(await stage.reader.fetch(refs(2))) == 1
+            await until(lambda: fetched(stage, 2))
             assert stage.window.statistics()[1].forged == 2
 
 
