@@ -17,6 +17,9 @@ from livelens.decoder_command import Start
 STOP_S = 20.0
 """How long vLLM may take to end before it is killed."""
 
+ENDED_BY_ITSELF = 1
+"""Exit code where vLLM ended unasked and said that all was well."""
+
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -32,6 +35,8 @@ _NOT_INHERITED = frozenset({"PYTHONHOME", "VIRTUAL_ENV", "PYTHONPATH", "VLLM_CON
 
 def run_decoder(start: Start, *, environment: Mapping[str, str], stop_s: float = STOP_S) -> int:
     """Run vLLM until it ends or we are told to stop; return its exit code, 128 + the signal that ended it.
+
+    An end that nobody asked for is never 0, so that whoever looks after us starts it again.
 
     Must be called in the main thread. A first signal asks it to end, a second one, or ``stop_s``, kills it.
     """
@@ -50,6 +55,8 @@ def run_decoder(start: Start, *, environment: Mapping[str, str], stop_s: float =
         for number, handler in before.items():
             signal.signal(number, handler)
         kill_group(child.pid)  # workers that outlived their server
+    if code == 0 and not stopping.asked:
+        return ENDED_BY_ITSELF  # vLLM ends with 0 when its engine was killed (seen with 0.32)
     return code if code >= 0 else 128 - code
 
 
@@ -74,6 +81,11 @@ class _Stopping:
         self._timer.start()
         if self._child.poll() is None:
             self._child.send_signal(number)
+
+    @property
+    def asked(self) -> bool:
+        """Return whether we were told to stop."""
+        return self._timer is not None
 
     def end(self) -> None:
         if self._timer is not None:

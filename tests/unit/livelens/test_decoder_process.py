@@ -45,8 +45,10 @@ def test_the_child_gets_what_the_start_says_and_none_of_our_settings() -> None:
     assert found == {"PATH": "/bin", "MARK": "told", "HIDDEN": "word"}
 
 
-@pytest.mark.parametrize(("code", "status"), [("", 0), ("import sys; sys.exit(3)", 3)])
-def test_the_end_of_the_child_is_ours(code: str, status: int) -> None:
+@pytest.mark.parametrize(("code", "status"), [("", 1), ("import sys; sys.exit(3)", 3)])
+def test_the_end_of_the_child_is_ours_and_never_looks_wanted_where_nobody_asked_for_it(
+    code: str, status: int
+) -> None:
     assert run_decoder(start(code), environment=os.environ) == status
 
 
@@ -99,7 +101,7 @@ def test_workers_that_outlive_the_child_are_ended_too() -> None:
         """
     )
     family = psutil.Process(process.pid).children(recursive=True)
-    assert process.wait(20) == 0
+    assert process.wait(20) == 1
     process.communicate()
     assert gone(family)
 
