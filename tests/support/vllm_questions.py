@@ -227,7 +227,14 @@ def _request(parts: list[Json], question: str, more: Json) -> Json:
         content += [{"type": "text", "text": f"[12:00:{number:02d}]"}, part]
     content.append({"type": "text", "text": question})
     message = {"role": "user", "content": content}
-    return {"model": "builtin", "messages": [message], "temperature": 0, "max_tokens": 32, **more}
+    return {
+        "model": "builtin",
+        "messages": [message],
+        "temperature": 0,
+        "min_tokens": 16,
+        "max_tokens": 32,
+        **more,
+    }
 
 
 def _saved(value: Any) -> str:
