@@ -26,7 +26,9 @@ class SeveralCameras(ServiceError):
     kind = ErrorKind.INVALID
 
     def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"a question is about at most {limit} cameras, {count} were named; ask more than once")
+        super().__init__(
+            f"a question is about at most {limit} cameras, {count} were named; ask more than once"
+        )
         self.count = count
         self.limit = limit
 
