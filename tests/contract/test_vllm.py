@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -75,7 +76,7 @@ async def real(folder: Path) -> AsyncIterator[Served]:
     from tests.support.vllm_shared import shared_vllm
 
     served, checkpoint = shared_vllm(), read_builtin()
-    shots = await encode_shots(GATE, count=6)
+    shots = await encode_shots(CameraId(f"contract-{uuid4().hex[:12]}"), count=6)
     features = tuple(shot.frame.features for shot in shots if shot.frame.features is not None)
     frames = tuple(replace(_frame(n, features[n]), ref=shot.frame.ref) for n, shot in enumerate(shots))
     async with published(served.redis_url, shots), httpx2.AsyncClient(trust_env=False) as client:

@@ -26,7 +26,7 @@ from tests.support.shown_scenes import shown_scene, shown_scenes
 IN_TRAINING = pytest.mark.xfail(
     reason="the weights are still in training, see models/builtin/weights/README.md",
     raises=AssertionError,
-    strict=True,
+    strict=False,  # now and then all is true already
 )
 pytestmark = [pytest.mark.slow, pytest.mark.rtsp, pytest.mark.torch, pytest.mark.timeout(240), IN_TRAINING]
 

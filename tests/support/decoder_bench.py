@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from core.clock import ServiceClock
 from core.ids import CameraId, make_frame_ref
@@ -96,7 +97,7 @@ async def served_vllm(folder: Path) -> AsyncIterator[Bench]:
 
     served = shared_vllm()
     checkpoint = read_builtin()
-    shots = await encode_shots(CameraId("decoder-contract"), count=6)
+    shots = await encode_shots(CameraId(f"contract-{uuid4().hex[:12]}"), count=6)
     settings = VllmSettings(OpenAISettings(served.url, limits=RemoteLimits(attempts=1)))
     decoder = VllmDecoder(settings, clock=ServiceClock(), checkpoint=checkpoint)
     bodies: list[dict[str, Any]] = []
