@@ -63,9 +63,7 @@ class ChangeHeads(nn.Module):  # type: ignore[misc]  # the type checker skips to
         order = _joined([label.order.reshape(-1) for label in labels])
         found = {"order": _mean_loss(self.late["order"](cells), order)}
         clock = _joined([np.repeat(label.clock, label.order.shape[1], axis=0) for label in labels])
-        for at, part in enumerate(CLOCK_PARTS):
-            found[f"cell_{part}"] = _mean_loss(self.late[part](cells), clock[:, at])
-        return found
+        return found | {f"cell_{part}": loss for part, loss in _clock_losses(self.late, cells, clock).items()}
 
 
 def _readings(classes: Mapping[str, int]) -> nn.ModuleDict:
@@ -85,12 +83,16 @@ def _whole_window(labels: ChangeLabels) -> ChangeLabels:
 
 def _frame_losses(heads: nn.ModuleDict, hidden: Tensor, labels: Sequence[ChangeLabels]) -> dict[str, Tensor]:
     clock = _joined([label.clock for label in labels])
-    found = {part: _mean_loss(heads[part](hidden), clock[:, at]) for at, part in enumerate(CLOCK_PARTS)}
+    found = _clock_losses(heads, hidden, clock)
     found["how_many"] = _mean_loss(heads["how_many"](hidden), _joined([label.how_many for label in labels]))
     for name in _FRAME_LISTS:
         wanted = _joined([getattr(label, name) for label in labels]).float()
         found[name] = THINGS / 4 * functional.binary_cross_entropy_with_logits(heads[name](hidden), wanted)
     return found
+
+
+def _clock_losses(heads: nn.ModuleDict, hidden: Tensor, clock: Tensor) -> dict[str, Tensor]:
+    return {part: _mean_loss(heads[part](hidden), clock[:, at]) for at, part in enumerate(CLOCK_PARTS)}
 
 
 def _mean_loss(scores: Tensor, wanted: Tensor, weights: Tensor | None = None) -> Tensor:

@@ -12,7 +12,8 @@ from models.builtin.wording import Asked
 
 _SECOND_US = 1_000_000
 _DAY_US = 86_400 * _SECOND_US
-_PARTS = {Asked.SEE: r"[,，.。]", Asked.MOVED: r"[.。]", Asked.HAPPENED: r"(?<=\])[.。]"}
+PIECE_ENDS = {Asked.SEE: r"[,，.。]", Asked.MOVED: r"[.。]", Asked.HAPPENED: r"(?<=\])[.。]"}
+"""What ends each piece of an answer that lists things, as a pattern; other answers are one piece."""
 
 
 def right(question: AskedQuestion, given: str, watched: Watched) -> bool:
@@ -36,7 +37,7 @@ def right(question: AskedQuestion, given: str, watched: Watched) -> bool:
 
 
 def _pieces(kind: Asked, text: str) -> list[str]:
-    pattern = _PARTS.get(kind)
+    pattern = PIECE_ENDS.get(kind)
     pieces = re.split(pattern, text) if pattern else [text]
     return [piece.strip().casefold() for piece in pieces if piece.strip()]
 

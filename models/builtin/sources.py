@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from models.builtin.answering import Target
 from models.builtin.cells import cell_of
+from models.builtin.judging import PIECE_ENDS
 from models.builtin.packing import PackedRow
 from models.builtin.questions import AskedQuestion
 from models.builtin.truth import SceneObject
@@ -39,7 +40,6 @@ Offsets = Callable[[str], Sequence[tuple[int, int]]]
 """Gives where each token of a text begins and ends, in characters."""
 
 _THING, _MINUTE, _SECOND, _TENTH, _LABEL_SECOND, _LABEL_TENTH = range(len(SOURCE_KINDS))
-_BREAKS = {Asked.SEE: r"[,，.。]", Asked.MOVED: r"[.。]", Asked.HAPPENED: r"(?<=\])[.。]"}
 
 
 class Sources(NamedTuple):
@@ -73,7 +73,7 @@ def sources_of(
         said = list(_said(question, watched, cells))
         times = list(LABEL.finditer(question.answer))
         breaks = [
-            match.start() for match in re.finditer(_BREAKS.get(question.kind, r"(?!)"), question.answer)
+            match.start() for match in re.finditer(PIECE_ENDS.get(question.kind, r"(?!)"), question.answer)
         ]
         for place, (start, _) in zip(places, offsets(question.answer), strict=False):
             kind = _clock_part(times, start)

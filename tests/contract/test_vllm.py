@@ -72,7 +72,7 @@ async def scripted(folder: Path) -> AsyncIterator[Served]:
 @asynccontextmanager
 async def real(folder: Path) -> AsyncIterator[Served]:
     from tests.support.vllm_questions import encode_shots, published
-    from tests.support.vllm_server import counter
+    from tests.support.vllm_server import under_way
     from tests.support.vllm_shared import shared_vllm
 
     served, checkpoint = shared_vllm(), read_builtin()
@@ -86,10 +86,7 @@ async def real(folder: Path) -> AsyncIterator[Served]:
             checkpoint,
             frames,
             features,
-            lambda: int(
-                counter(served.url, "vllm:num_requests_running")
-                + counter(served.url, "vllm:num_requests_waiting")
-            ),
+            lambda: under_way(served.url),
             card["max_model_len"],
         )
 

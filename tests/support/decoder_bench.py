@@ -92,7 +92,7 @@ async def served_vllm(folder: Path) -> AsyncIterator[Bench]:
     from PIL import Image
 
     from tests.support.vllm_questions import encode_shots, published
-    from tests.support.vllm_server import counter
+    from tests.support.vllm_server import under_way
     from tests.support.vllm_shared import shared_vllm
 
     served = shared_vllm()
@@ -128,10 +128,7 @@ async def served_vllm(folder: Path) -> AsyncIterator[Bench]:
                 decoder,
                 frame,
                 seen,
-                lambda: int(
-                    counter(served.url, "vllm:num_requests_running")
-                    + counter(served.url, "vllm:num_requests_waiting")
-                ),
+                lambda: under_way(served.url),
                 lambda: fail.append(True),
                 0,
             )

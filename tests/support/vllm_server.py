@@ -234,6 +234,11 @@ class RouterServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def under_way(url: str) -> int:
+    """Return how many requests vLLM works on or holds back."""
+    return int(counter(url, "vllm:num_requests_running") + counter(url, "vllm:num_requests_waiting"))
+
+
 def counter(url: str, name: str) -> float:
     """Return the sum of one of vLLM's metrics over its labels."""
     with httpx2.Client(timeout=20, trust_env=False) as client:
