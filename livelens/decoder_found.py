@@ -18,6 +18,8 @@ from models.opening import BUILTIN, read_builtin
 SHARED_PACKAGES = ("core", "featcache")
 """What vLLM's processes import of livelens."""
 
+CPU_INFO = Path("/proc/cpuinfo")
+
 _LOOK = """
 import importlib.metadata as m, json
 print(json.dumps({d.metadata["Name"].lower(): d.version for d in m.distributions()
@@ -56,6 +58,7 @@ def look_around(profile: DecoderProfile, *, folder: Path | None = None) -> Found
         dtype="float32"
         if profile.model == BUILTIN
         else "auto",  # as the built-in model computes in our process
+        kv8=device is Device.GPU or has_avx512(CPU_INFO),
     )
 
 

