@@ -1,6 +1,5 @@
 """From settings and what this machine has to the parts of a road."""
 
-import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -13,6 +12,7 @@ from livelens.decoder_command import Start, router_command, start_of
 from livelens.decoder_found import look_around
 from livelens.decoder_profile import DecoderProfile, Role, read_profile
 from livelens.errors import DecoderNotInstalled
+from livelens.ports import free_port
 from livelens.settings import Settings
 from livelens.up_found import Missing, find_redis_server, find_router, missing_libraries
 from livelens.up_parts import (
@@ -111,13 +111,6 @@ def service_url(settings: Settings) -> str:
     """Return where the service of these settings is reached from this machine."""
     host = _ANYWHERE.get(settings.host, settings.host)
     return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
-
-
-def free_port(host: str) -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
-        taken.bind((host, 0))
-        return int(taken.getsockname()[1])
 
 
 def _own_redis(choice: Choice, folder: Path, missing: list[Missing]) -> OwnRedis | None:

@@ -14,7 +14,7 @@ from featcache.codec import HEADER_BYTES
 from featcache.errors import WindowUnavailable
 from featcache.redis_link import Fault
 from featcache.window import Tier
-from tests.support.ports import free_port
+from livelens.ports import free_port
 from tests.support.published import EVER, Stage, published, until
 from tests.support.redis_server import RedisServer
 from tests.support.windows import FIRST_LIFE, GATE, NOON_US, features_of, stored

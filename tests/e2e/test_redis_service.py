@@ -12,9 +12,9 @@ from core.meter import NullMeter
 from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
 from featcache.window import Tier
+from livelens.ports import free_port
 from tests.support.asking import ask
 from tests.support.clips import Shot, constant_rate, write_clip
-from tests.support.ports import free_port
 from tests.support.published import published, until
 from tests.support.redis_server import RedisServer
 from tests.support.service import LivelensProcess

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from livelens.first_cameras import DEMO_CAMERA
+from livelens.ports import free_port
 from tests.support.asking import ask
-from tests.support.ports import free_port
 from tests.support.service import LivelensProcess, ServiceFailed
 from tests.support.vllm_standin import standin
 

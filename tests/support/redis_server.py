@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.ports import free_port
+from livelens.ports import free_port
 
 _START_S = 20.0
 

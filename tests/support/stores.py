@@ -15,8 +15,8 @@ import psycopg
 from core.cameras import Camera, Credentials, Source, Transport
 from core.ids import CameraId, ConversationId, Incarnation
 from core.spans import Span
+from livelens.ports import free_port
 from store import StoredTurn
-from tests.support.ports import free_port
 
 GATE = CameraId("gate")
 YARD = CameraId("yard")

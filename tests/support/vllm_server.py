@@ -30,7 +30,7 @@ from typing import Self
 import httpx2
 import psutil
 
-from tests.support.ports import free_port
+from livelens.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-vllm" / "bin" / "python"

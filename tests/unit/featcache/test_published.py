@@ -9,7 +9,7 @@ from core.ids import make_frame_ref
 from core.records import StaticSpan
 from featcache.narrow import narrowed
 from featcache.window import Tier
-from tests.support.ports import free_port
+from livelens.ports import free_port
 from tests.support.published import EVER, Stage, published, until
 from tests.support.redis_server import RedisServer
 from tests.support.windows import ENCODER, FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored

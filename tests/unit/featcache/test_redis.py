@@ -19,7 +19,7 @@ from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
 from featcache.window import Tier
-from tests.support.ports import free_port
+from livelens.ports import free_port
 from tests.support.redis_server import RedisServer, shared_server
 from tests.support.windows import FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
 

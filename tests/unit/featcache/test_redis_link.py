@@ -12,7 +12,7 @@ from featcache.errors import WindowUnavailable
 from featcache.redis_link import Fault, RedisLink, evaluate
 from featcache.redis_scripts import HEAD
 from featcache.redis_settings import RedisSettings
-from tests.support.ports import free_port
+from livelens.ports import free_port
 from tests.support.redis_server import RedisServer
 from tests.support.rtsp_server import certificate
 from tests.support.windows import GATE

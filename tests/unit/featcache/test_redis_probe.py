@@ -5,7 +5,7 @@ import pytest
 from featcache.redis_link import Fault
 from featcache.redis_probe import look
 from featcache.redis_settings import RedisSettings
-from tests.support.ports import free_port
+from livelens.ports import free_port
 from tests.support.redis_server import RedisServer, shared_server
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from core.clock import ServiceClock
 from livelens.errors import PartFailed
+from livelens.ports import free_port
 from livelens.up_child import Child, tethered
 from livelens.up_log import PartLog
 from livelens.up_parts import Part
 from livelens.up_probe import answers
 from livelens.up_watch import RestartLimits
-from tests.support.ports import free_port
 from tests.support.up_parts import ending, serving
 
 QUICK = RestartLimits(first_pause_us=10_000, longest_pause_us=40_000, tries=3)

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from livelens.ports import free_port
 from livelens.up_parts import HttpAnswers, RedisAnswers
 from livelens.up_probe import answers
-from tests.support.ports import free_port
 from tests.support.redis_server import RedisServer
 
 

@@ -11,9 +11,10 @@ from livelens import up_road
 from livelens.decoder_command import Found
 from livelens.decoder_profile import Device
 from livelens.errors import DecoderNotInstalled, WrongSetting
+from livelens.ports import free_port
 from livelens.settings import Settings
 from livelens.up_found import Missing
-from livelens.up_road import Choice, decoder_profile, free_port, prepare, service_url
+from livelens.up_road import Choice, decoder_profile, prepare, service_url
 
 FOUND = Found(
     python=Path("/vllm/bin/python"),

@@ -1,0 +1,31 @@
+import random
+import socket
+
+import pytest
+
+from livelens.ports import free_port
+
+
+def test_a_free_port_can_be_listened_on_and_is_none_of_those_for_outgoing_connections() -> None:
+    for host in ("127.0.0.1", "::1"):
+        port = free_port(host)
+        assert port < 32_768
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
+            pass
+
+
+def test_a_port_that_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", free_port()))
+        port = taken.getsockname()[1]
+        other = free_port()
+        monkeypatch.setattr(random, "sample", lambda _ports, _count: [port, other])
+        assert free_port() == other
+        monkeypatch.setattr(random, "sample", lambda _ports, _count: [port])
+        with pytest.raises(OSError, match="no port from"):
+            free_port()
+
+
+def test_an_address_of_another_machine_is_refused_at_once() -> None:
+    with pytest.raises(OSError, match="assign requested address"):
+        free_port("192.0.2.1")
