@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 _WARM_STEPS = 60
-_COOL_SHARE = 0.3
+_COOL_SHARE = 0.5
 _CLIP = 1.0
 
 

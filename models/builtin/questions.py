@@ -19,6 +19,9 @@ WORDS = {Tongue.EN: ENGLISH, Tongue.ZH: CHINESE}
 _TIMED = 0.5
 """So many packs ask for the time: copying a label is learnt late, and needs all the practice there is."""
 
+_HARDER = frozenset({Asked.HOW_MANY, Asked.SEE, Asked.MOVED, Asked.HAPPENED})
+"""Kinds about everything at once are drawn twice as often: they are learnt last, and give fewer different questions."""
+
 _ABSENT = 0.26
 _FOLLOWS = 0.12
 _TRIES = 60
@@ -133,8 +136,10 @@ def _endless(random: Random, watched: Watched, clear: float) -> Iterator[AskedQu
     yield draw_question(random, watched, Asked.SEE, random.choice(list(Tongue)), clear=clear)
     if random.random() < _TIMED:
         yield draw_question(random, watched, Asked.TIME, random.choice(list(Tongue)), clear=clear)
-    single = sorted(SINGLE_FRAME)
-    over = sorted(set(Asked) - SINGLE_FRAME)
+    single, over = (
+        [kind for kind in sorted(kinds) for _ in range(1 + (kind in _HARDER))]
+        for kinds in (SINGLE_FRAME, set(Asked) - SINGLE_FRAME)
+    )
     for _ in range(_TRIES):
         tongue = random.choice(list(Tongue))
         if random.random() < _FOLLOWS:

@@ -54,12 +54,13 @@ _SHARES = {
     "present": 0.3,
     "came": 0.4,
     "left": 0.4,
-    "source_thing": 0.3,
+    "source_thing": 0.6,
     "source_minute": 0.1,
     "source_second": 0.3,
     "source_tenth": 0.2,
     "source_label_second": 0.2,
     "source_label_tenth": 0.1,
+    "source_change_before": 0.3,
 }
 """How much each loss beside that of the answers counts."""
 

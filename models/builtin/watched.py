@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from models.builtin.cells import kind_order, zone_of
-from models.builtin.truth import SceneObject, SceneTruth, Spot
+from models.builtin.cells import kind_order, reading_order
+from models.builtin.truth import SEEN_SHARE, SceneObject, SceneTruth, Spot
 
 LABEL = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?(\d\d):(\d\d):(\d\d)(?:\.(\d))?\]")
 """A frame's label: hour, minute, second, and the tenth where it has one."""
-
-SEEN_SHARE = 0.5
-"""An object counts as seen from the frame on in which half of it is in the picture."""
 
 _MURKY = (0.08, 0.85)
 _MOVED, _STOOD, _MAIN = 0.12, 0.02, 1.8
@@ -70,7 +67,7 @@ class Watched:
     def things(self, at: int = -1) -> tuple[SceneObject, ...]:
         """Return what is seen in a used frame, third by third as one reads; within one third by kind."""
         found = [thing for thing in self.truth.objects if self.seen(thing, at)]
-        return tuple(sorted(found, key=lambda thing: (zone_of(self.spot(thing, at)), kind_order(thing))))
+        return tuple(sorted(found, key=lambda thing: reading_order(thing, self.spot(thing, at))))
 
     def ever(self) -> tuple[SceneObject, ...]:
         """Return what is seen in any used frame."""

@@ -122,3 +122,11 @@ def test_every_cell_finds_the_second_and_the_tenth_in_its_frames_label() -> None
             word = TOKENIZER.decode([int(row.ids[origin])])
             found.setdefault(SOURCE_KINDS[kind], set()).add((frame, word))
     assert found == {"label_second": {(0, "09"), (1, "10")}, "label_tenth": {(0, "]"), (1, "7")}}
+
+
+def test_a_change_finds_the_one_before_it_and_the_first_one_the_rows_first_token() -> None:
+    row, _ = _read(_asked(Asked.HAPPENED, Target()))
+    found = sources_of(SCENE, CELLS, [_asked(Asked.HAPPENED, Target())], row, _offsets)
+    mine = found.kinds == SOURCE_KINDS.index("change_before")
+    came, left = row.frames[1].start, row.frames[2].start + 6
+    assert list(zip(found.places[mine], found.origins[mine], strict=True)) == [(came, 0), (left, came)]
