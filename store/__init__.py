@@ -7,11 +7,13 @@ features never come here.
     await Store.open("livelens.db") -> Store
     Camera -> store.cameras.add(), list() -> the root restores them
     t_us -> store.cameras.mark() ... last_t_us() -> stream time goes on after a restart
+    lives of deleted cameras -> store.deletions, until their traces elsewhere are gone
     StoredTurn -> store.conversations.append() ... last() -> the follow-up's history
 """
 
 from store.cameras import Cameras
 from store.conversations import Conversations, StoredTurn
+from store.deletions import Deletions
 from store.errors import (
     CameraExists,
     CameraNotRegistered,
@@ -30,6 +32,7 @@ __all__ = [
     "CameraNotRegistered",
     "Cameras",
     "Conversations",
+    "Deletions",
     "Settings",
     "Store",
     "StoreBusy",

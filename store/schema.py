@@ -64,3 +64,10 @@ turn_cameras = Table(
     Column("camera_id", Text, ForeignKey("cameras.id"), nullable=False),
     Index(None, "camera_id"),
 )
+
+deletions = Table(
+    "deletions",
+    metadata,
+    Column("camera_id", Text, primary_key=True),
+    Column("incarnation", Text, primary_key=True),
+)

@@ -11,6 +11,7 @@ from core.errors import ServiceError
 from store.cameras import Cameras
 from store.conversations import Conversations
 from store.database import Database, connect, prepare_file
+from store.deletions import Deletions
 from store.migrate import upgrade
 from store.settings import Settings
 
@@ -22,6 +23,7 @@ class Store:
         self._database = database
         self.cameras = Cameras(database)
         self.conversations = Conversations(database)
+        self.deletions = Deletions(database)
 
     @classmethod
     async def open(cls, where: str | Path, *, settings: Settings | None = None) -> Self:

@@ -24,7 +24,9 @@ def connection() -> Iterator[Connection]:
 
 def test_an_empty_database_gets_the_schema(connection: Connection) -> None:
     upgrade(connection, "here")
-    assert {"cameras", "turns", "turn_cameras", VERSION_TABLE} <= set(inspect(connection).get_table_names())
+    assert {"cameras", "turns", "turn_cameras", "deletions", VERSION_TABLE} <= set(
+        inspect(connection).get_table_names()
+    )
 
 
 def test_the_migrations_lead_to_the_tables_the_code_uses(connection: Connection) -> None:
