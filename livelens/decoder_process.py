@@ -24,9 +24,13 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def child_environment(start: Start, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the child: ours without our own settings, and what the start needs."""
+    """Return the environment of the child: ours without our own settings, and what the start needs.
+
+    How KV travels (``UCX_*``) is the operator's choice where there is one.
+    """
     kept = {k: v for k, v in environment.items() if not k.startswith("LIVELENS_") and k not in _NOT_INHERITED}
-    return kept | dict(start.environment) | dict(start.secret)
+    chosen = {k: v for k, v in kept.items() if k.startswith("UCX_")}
+    return kept | dict(start.environment) | chosen | dict(start.secret)
 
 
 # They point into our own environment, or would start vLLM in another way than the profile says.

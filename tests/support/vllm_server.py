@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -53,18 +53,24 @@ class VllmServer:
         dtype: str = "float32",
         profile: str = "",
         arguments: Sequence[str] = (),
+        threads: int = 1,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Args:
         role: both, prefill or decode.
         profile: More lines for the top of the profile (TOML).
         arguments: More of vLLM's own arguments.
+        threads: Threads that compute.
+        environment: More of its environment.
         """
         self.folder = Path(tempfile.mkdtemp(prefix="vllm-"))
         self.port, self.channel_port = free_port(), free_port()
         self._role = role
+        self._environment = dict(environment or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._seen: list[psutil.Process] = []
-        instance = f"port = {self.port}\nside_channel_port = {self.channel_port}\nthreads = 1\n"
+        instance = f"port = {self.port}\nside_channel_port = {self.channel_port}\n"
+        instance += f"threads = {threads}\n"
         (self.folder / "decoder.toml").write_text(
             f"model = {json.dumps(model)}\ndtype = {json.dumps(dtype)}\npython = {json.dumps(str(PYTHON))}\n"
             f"arguments = {json.dumps(list(arguments))}\n{profile}\n"
@@ -99,7 +105,7 @@ class VllmServer:
                     *("--profile", str(self.folder / "decoder.toml")),
                 ],
                 cwd=ROOT,
-                env=environment,
+                env=environment | self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -45,6 +45,12 @@ def test_the_child_gets_what_the_start_says_and_none_of_our_settings() -> None:
     assert found == {"PATH": "/bin", "MARK": "told", "HIDDEN": "word"}
 
 
+def test_how_kv_travels_may_be_chosen_from_outside() -> None:
+    asked = Start(("vllm",), {"UCX_TLS": "tcp,sm,self", "MARK": "told"})
+    found = child_environment(asked, {"UCX_TLS": "tcp,self"})
+    assert found == {"UCX_TLS": "tcp,self", "MARK": "told"}
+
+
 @pytest.mark.parametrize(("code", "status"), [("", 1), ("import sys; sys.exit(3)", 3)])
 def test_the_end_of_the_child_is_ours_and_never_looks_wanted_where_nobody_asked_for_it(
     code: str, status: int
