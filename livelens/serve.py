@@ -5,54 +5,51 @@ lets its clients go, roads end, stream times are written down, the engine's thre
 """
 
 import asyncio
-import logging
 import shutil
 import signal
 import socket
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import tzlocal
 
 from core.clock import ServiceClock
-from core.errors import ServiceError
 from core.ids import IdSource
-from core.meter import Metric
 from featcache import keep_trimmed
 from featcache.fill import Encoder
 from featcache.narrow import NarrowEncoder
-from ingest import Feeds, parse_source
-from livelens import __version__
+from ingest import Feeds
 from livelens.addresses import SCENE
 from livelens.answering import Answering, answering
 from livelens.cameras import Cameras
-from livelens.errors import AddressNotFree, WrongSetting
+from livelens.edges import (
+    Ground,
+    Inside,
+    background,
+    database_of,
+    edges,
+    forget_old_conversations,
+    housekeeping,
+)
+from livelens.errors import AddressNotFree
 from livelens.first_cameras import DEMO_CAMERA, demo_cameras, named_camera, register
 from livelens.preview import Previews
 from livelens.road import RoadParts
 from livelens.scene_feed import SceneFeeds
 from livelens.settings import Settings
 from livelens.window import OpenWindow, open_window
-from qa import Asker, AskParts, Chat, ChatParts, warm_up
-from qa.measured import word_answer
+from qa import warm_up
 from store import Store
-from web import ExportedMeter, Ports, Server, create_app, listen
+from web import ExportedMeter, Server, listen
 
-_log = logging.getLogger(__name__)
-
-MEASURE_EVERY_S = 2.0
-FORGET_EVERY_S = 3600.0
-DAY_US = 86_400_000_000
 PICTURE_THREADS = 2
-SENT_THREADS = 1  # what people send is decoded apart, so that no file delays a camera
+SENT_THREADS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +88,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
     clock, ids, meter = ServiceClock(), IdSource(), ExportedMeter()
     async with AsyncExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(PICTURE_THREADS, thread_name_prefix="pictures"))
-        store = await stack.enter_async_context(
-            await Store.open(settings.database_url or _database(settings.data_dir))
-        )
+        store = await stack.enter_async_context(await Store.open(database_of(settings)))
         opened = await stack.enter_async_context(open_window(settings, clock=clock, meter=meter))
         window = opened.window
         answers = await stack.enter_async_context(
@@ -114,54 +109,23 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
             store, parts, ids=ids, answered_by=lambda road: answers.answered_by(encoded=road.encoded)
         )
         readiness = _Readiness(answers, opened)
-        asker = Asker(
-            AskParts(
-                window=window,
-                cameras=cameras,
-                conversations=store.conversations,
-                decoder=lambda: answers.decoder,
-                word_measured=word_answer,
-                clock=clock,
-                meter=meter,
-                ids=ids,
-            ),
-            settings.ask,
-        )
         sent = stack.enter_context(ThreadPoolExecutor(SENT_THREADS, thread_name_prefix="sent-pictures"))
-        chat = Chat(
-            ChatParts(
-                decoder=lambda: answers.decoder,
-                encoder=lambda: answers.encoder,
-                executor=sent,
-                clock=clock,
-                knows=answers.encoder.knows if answers.encoder else None,
-                meter=meter,
-            ),
-            settings.chat,
-        )
-        app = create_app(
-            Ports(
-                registry=cameras,
-                window=window,
-                preview=Previews(cameras, clock=clock, executor=executor),
-                asker=asker,
-                chat=chat,
-                readiness=readiness,
-                parse_source=partial(parse_source, feeds=feeds),
-                exporter=meter,
-                meter=meter,
-                clock=clock,
-                ids=ids,
-                default_zone=zone,
+        server = edges(
+            Ground(settings, zone, clock, ids, meter, store, sent),
+            Inside(
+                window,
+                cameras,
+                Previews(cameras, clock=clock, executor=executor),
+                readiness,
+                answers,
+                feeds,
                 retention_us=settings.window.retention_us,
             ),
-            settings.web,
-            version=__version__,
         )
         await stack.enter_async_context(
-            _background(
-                _housekeeping(cameras, clock, meter),
-                _forget_old_conversations(store, clock, settings.conversation_days),
+            background(
+                housekeeping(cameras, clock, meter),
+                forget_old_conversations(store, clock, settings.conversation_days),
                 keep_trimmed(
                     window,
                     lambda: [camera.id for camera in cameras.list()],
@@ -175,43 +139,10 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
         )
         stack.push_async_callback(opened.drain)
         started = asyncio.Event()
-        await stack.enter_async_context(_background(cameras.run(started)))
+        await stack.enter_async_context(background(cameras.run(started)))
         await started.wait()
         readiness.cameras = True
-        yield Service(Server(app, settings.web), cameras, feeds)
-
-
-@asynccontextmanager
-async def _background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run coroutines beside the block; one that fails ends the block, and leaving it ends them."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(coroutine, name=getattr(coroutine, "__qualname__", "background"))
-            for coroutine in work
-        ]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-
-
-async def _housekeeping(cameras: Cameras, clock: ServiceClock, meter: ExportedMeter) -> None:
-    while True:
-        cameras.measure()
-        meter.gauge(Metric.HOST_CLOCK_STEP_SECONDS, clock.host_step_us() / 1e6)
-        if not cameras.any_online and (adopted_us := clock.adopt_step()):
-            _log.warning("the host's clock went forward; adopted", extra={"seconds": adopted_us / 1e6})
-        await asyncio.sleep(MEASURE_EVERY_S)
-
-
-async def _forget_old_conversations(store: Store, clock: ServiceClock, days: int) -> None:
-    while True:
-        try:
-            await store.conversations.forget(before_us=clock.now_us() - days * DAY_US)
-        except ServiceError as error:
-            _log.warning("old conversations were not forgotten", extra={"code": error.code})
-        await asyncio.sleep(FORGET_EVERY_S)
+        yield Service(server, cameras, feeds)
 
 
 def _kept_as(settings: Settings, answers: Answering) -> Encoder | None:
@@ -219,14 +150,6 @@ def _kept_as(settings: Settings, answers: Answering) -> Encoder | None:
     if answers.encoder is None or not settings.window.int8_features:
         return answers.encoder
     return NarrowEncoder(answers.encoder)
-
-
-def _database(data_dir: Path) -> Path:
-    try:
-        data_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WrongSetting(f"data_dir = {str(data_dir)!r}: {error.strerror}") from None
-    return data_dir / "livelens.db"
 
 
 async def run_service(
