@@ -136,9 +136,11 @@ class WindowConnector(ECConnectorBase):  # type: ignore[misc]  # as above
         if staged is not None:
             self._loads[identifier] = staged.value
 
-    def build_connector_meta(self, scheduler_output: Any) -> WindowMetadata:  # noqa: ARG002  the signature is vLLM's
+    def build_connector_meta(self, scheduler_output: Any) -> WindowMetadata:
         loads, self._loads = self._loads, {}
         self._stats.add("loaded", len(loads))
+        encoded = getattr(scheduler_output, "scheduled_encoder_inputs", None) or {}
+        self._stats.add("encoded", sum(map(len, encoded.values())))
         return WindowMetadata(loads)
 
     def take_unavailable_requests(self) -> set[str]:

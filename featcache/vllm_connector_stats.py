@@ -1,6 +1,7 @@
 """What the connector tells vLLM of its work: lines in its log, and metrics beside vLLM's own.
 
 vllm:livelens_frames_loaded_total             frames handed to the model from the window
+vllm:livelens_pictures_encoded_total          pictures that went through vLLM's own encoder; frames by id never do
 vllm:livelens_frames_refused_total{reason=}   frames for which a request failed (``vllm_connector_checks.Refusal``)
 vllm:livelens_values_damaged_total{reason=}   values in Redis that were not ours, or broken (``codec.ForgedValue``)
 vllm:livelens_frames_staged, _staged_bytes    features kept ready in the engine's process
@@ -17,7 +18,7 @@ _REFUSED, _DAMAGED = "refused:", "damaged:"
 
 
 class WindowStats(ECConnectorStats):  # type: ignore[misc]  # vLLM is in an environment of its own, so untyped here
-    """Counts since the last report: ``loaded``, ``refused:<reason>``, ``damaged:<reason>``; levels beside them."""
+    """Counts since the last report: ``loaded``, ``encoded``, ``refused:<reason>``, ``damaged:<reason>``; levels beside them."""
 
     def add(self, name: str, amount: int = 1) -> None:
         """Add to a count."""
@@ -62,6 +63,11 @@ class WindowPromMetrics(ECConnectorPromMetrics):  # type: ignore[misc]  # as abo
             "Frames handed to the model from the window.",
             labelnames=labelnames,
         )
+        self._encoded = self._counter_cls(
+            "vllm:livelens_pictures_encoded",
+            "Pictures, and features sent inline, that went through vLLM's own encoder step.",
+            labelnames=labelnames,
+        )
         self._refused = self._counter_cls(
             "vllm:livelens_frames_refused",
             "Frames for which a request failed, by reason.",
@@ -77,7 +83,8 @@ class WindowPromMetrics(ECConnectorPromMetrics):  # type: ignore[misc]  # as abo
             for name, (exported, text) in _LEVELS.items()
         }
         for values in per_engine_labelvalues.values():
-            self._loaded.labels(*values)  # shown as 0 from the start
+            for counter in (self._loaded, self._encoded):
+                counter.labels(*values)  # shown as 0 from the start
 
     def observe(self, transfer_stats_data: dict[str, Any], engine_idx: int = 0) -> None:
         values = self.per_engine_labelvalues[engine_idx]
@@ -86,6 +93,8 @@ class WindowPromMetrics(ECConnectorPromMetrics):  # type: ignore[misc]  # as abo
                 self._levels[name].labels(*values).set(amount)
             elif name == "loaded":
                 self._loaded.labels(*values).inc(amount)
+            elif name == "encoded":
+                self._encoded.labels(*values).inc(amount)
             elif name.startswith(_REFUSED):
                 self._refused.labels(*values, name.removeprefix(_REFUSED)).inc(amount)
             elif name.startswith(_DAMAGED):

@@ -91,6 +91,7 @@ MENTIONED: Mapping[str, tuple[str, ...]] = {
     ),
     "vllm/config/quantization.py": ("fp8_per_channel", "ignore"),
     "vllm/distributed/kv_transfer/kv_connector/factory.py": ("NixlConnector",),
+    "vllm/v1/core/sched/output.py": ("scheduled_encoder_inputs",),
     "vllm/multimodal/inputs.py": ("mm_position", "identifier", "modality", "get_num_embeds"),
     "vllm/model_executor/models/qwen2_vl.py": ("image_grid_thw", "embedding_fields"),
 }

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -117,6 +118,14 @@ async def test_workers_put_features_where_the_model_looks_in_its_own_number_type
     worker.save_caches(cache, ref)
     assert worker.get_ec_connector_stats() is None
     worker.shutdown()
+
+
+async def test_what_vllm_encodes_itself_is_counted_beside_what_comes_from_the_window(connector: Any) -> None:
+    step = SimpleNamespace(scheduled_encoder_inputs={"r": [0, 2], "s": [1]})
+    connector.build_connector_meta(step)
+    assert connector.get_ec_connector_stats().data["encoded"] == 3
+    connector.build_connector_meta(SimpleNamespace(scheduled_encoder_inputs={}))
+    assert connector.get_ec_connector_stats() is None
 
 
 @pytest.mark.parametrize(

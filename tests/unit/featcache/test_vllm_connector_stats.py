@@ -42,13 +42,15 @@ def test_vllms_metrics_page_shows_counts_by_reason_and_levels(stats: Any) -> Non
     kinds = {Counter: into(Counter), Gauge: into(Gauge), Histogram: into(Histogram)}
     metrics = stats.WindowPromMetrics(None, kinds, ["model_name", "engine"], {0: ["m", "0"]})
     page = generate_latest(registry).decode()
-    assert 'vllm:livelens_frames_loaded_total{engine="0",model_name="m"} 0.0' in page
+    for name in ("frames_loaded", "pictures_encoded"):
+        assert f'vllm:livelens_{name}_total{{engine="0",model_name="m"}} 0.0' in page
 
     metrics.observe({"loaded": 8, "refused:away": 1, "damaged:length": 2, "staged": 6, "staged_bytes": 99})
-    metrics.observe({"loaded": 1, "staged": 7})
+    metrics.observe({"loaded": 1, "encoded": 3, "staged": 7})
     page = generate_latest(registry).decode()
     for line in (
         'vllm:livelens_frames_loaded_total{engine="0",model_name="m"} 9.0',
+        'vllm:livelens_pictures_encoded_total{engine="0",model_name="m"} 3.0',
         'vllm:livelens_frames_refused_total{engine="0",model_name="m",reason="away"} 1.0',
         'vllm:livelens_values_damaged_total{engine="0",model_name="m",reason="length"} 2.0',
         'vllm:livelens_frames_staged{engine="0",model_name="m"} 7.0',
