@@ -16,9 +16,10 @@ from core.clock import Clock
 from core.ids import CameraId, Incarnation
 from core.meter import Meter, Metric
 from core.records import Record
+from featcache.ended import EndedLives, KeptDeletions
 from featcache.errors import FrameTooLarge, StaleIncarnation, UnknownCamera, WindowUnavailable
 from featcache.pool import MemoryPool
-from featcache.publish_queue import PublishQueue, Waiting
+from featcache.publish_queue import Pace, PublishQueue, Waiting
 from featcache.redis import LifeMissing, RedisWindow
 from featcache.redis_ledger import joined
 from featcache.redis_link import Fault, fault_of
@@ -30,24 +31,6 @@ logger = logging.getLogger(__name__)
 
 _EVER_US = 1 << 60
 _DELETE_WITHIN_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How publishing goes about it.
-
-    Attributes:
-        capacity: Frames and records that wait at most; the oldest are dropped, and found again in the pool.
-        batch: Frames sent in one go, and their bytes.
-        retry_us: Pause after Redis failed to answer.
-        tick_us: How often ages, clock and lives are looked after while nothing else happens.
-    """
-
-    capacity: int = 256
-    batch: int = 8
-    batch_bytes: int = 32 << 20
-    retry_us: int = 500_000
-    tick_us: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +48,14 @@ class Publisher:
     """Publishes what one process holds. ``run`` is its one task; one event loop."""
 
     def __init__(
-        self, pool: MemoryPool, window: RedisWindow, *, clock: Clock, meter: Meter, pace: Pace | None = None
+        self,
+        pool: MemoryPool,
+        window: RedisWindow,
+        *,
+        clock: Clock,
+        meter: Meter,
+        pace: Pace | None = None,
+        deletions: KeptDeletions | None = None,
     ) -> None:
         self._pool = pool
         self._window = window
@@ -77,7 +67,7 @@ class Publisher:
         self._lives: dict[CameraId, Incarnation] = {}
         self._opened: dict[CameraId, Incarnation] = {}
         self._taken: set[CameraId] = set()  # another process owns these now
-        self._ended: set[CameraId] = set()  # to be deleted as soon as Redis answers
+        self._ended = EndedLives(deletions)
         self._behind: dict[CameraId, None] = {}  # to be made equal to the pool
         self._missing: dict[CameraId, list[FrameInfo]] = {}  # oldest first; sent from the end
         self._records_before: dict[CameraId, int] = {}
@@ -96,7 +86,6 @@ class Publisher:
 
     def open(self, camera_id: CameraId, incarnation: Incarnation) -> None:
         """Publish a camera from now on. Its opening in Redis ends every other life it has there."""
-        self._ended.discard(camera_id)
         if self._lives.get(camera_id) != incarnation:
             self._forget(camera_id)
         self._lives[camera_id] = incarnation
@@ -114,18 +103,22 @@ class Publisher:
         """Let the records go that ended before, soon. Which frames have aged out is read from the pool."""
         self._records_before[camera_id] = before_us
 
-    async def delete(self, camera_id: CameraId) -> int:
+    async def delete(self, camera_id: CameraId, incarnation: Incarnation | None) -> int:
         """Delete every trace of a camera in Redis; return how many frames were listed there.
 
         Where Redis does not answer within a second it is done when it is back, and 0 returned.
+
+        Args:
+            incarnation: The life that ends; None where this process never opened one.
         """
-        self._lives.pop(camera_id, None)
+        incarnation = self._lives.pop(camera_id, incarnation)
         self._forget(camera_id)
         try:
             async with asyncio.timeout(_DELETE_WITHIN_S):
                 return await self._window.delete_camera(camera_id)
         except (WindowUnavailable, TimeoutError):
-            self._ended.add(camera_id)
+            if incarnation is not None:
+                await self._ended.add((camera_id, incarnation))
             return 0
 
     def statistics(self) -> PublishStatistics:
@@ -145,6 +138,7 @@ class Publisher:
 
     async def run(self) -> None:
         """Publish until cancelled. Redis away is waited for; nothing it does ends this."""
+        await self._ended.load()
         while True:
             if not (self._waiting or self._missing or self._behind or self._new.is_set()):
                 await self._wait()
@@ -163,9 +157,9 @@ class Publisher:
             pass  # time for the regular round
 
     async def _round(self) -> None:
-        for camera_id in tuple(self._ended):
-            await self._window.delete_camera(camera_id)
-            self._ended.discard(camera_id)
+        for life in self._ended.due:
+            await self._window.delete_life(*life)
+            await self._ended.done(life)
         await self._open_new()
         await self._publish_waiting()
         await self._tick()
@@ -186,7 +180,7 @@ class Publisher:
                 self._behind[camera_id] = None
                 self.state.works()
             elif camera_id not in self._lives:
-                self._ended.add(camera_id)
+                await self._ended.add((camera_id, incarnation))
 
     async def _publish_waiting(self) -> None:
         """Publish what waits. What is taken out and not stored is found again in the pool."""
@@ -299,13 +293,16 @@ class Publisher:
         self._waiting.drop(camera_id)
 
     def _failed(self, error: WindowUnavailable) -> None:
-        """Redis is away: begin anew when it is back. Until then all is in the pool only."""
+        """Redis is away: begin anew when it is back. Until then what is new is in the pool only."""
         for kept in (self._opened, self._behind, self._missing, self._trimmed):
             kept.clear()
-        for camera_id in self._lives:
-            self._pool.spill(camera_id, before_us=_EVER_US)
         cause = error.__cause__
-        self.state.failed(self._window.fault if cause is None else fault_of(cause), cause)
+        fault = self._window.fault if cause is None else fault_of(cause)
+        if fault is None or not fault.readable:
+            for camera_id in self._lives:
+                self._pool.spill(camera_id, before_us=_EVER_US)
+            self._window.lose_sight()
+        self.state.failed(fault, cause)
 
     def _lost(self, camera_id: CameraId) -> None:
         """Redis was emptied: begin the camera's window there anew, on the next round."""

@@ -1,4 +1,4 @@
-"""What waits to be published: bounded, the oldest leaves first. Pure."""
+"""What waits to be published: bounded, the oldest leaves first; and how fast it goes. Pure."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -14,6 +14,24 @@ class Waiting:
     camera_id: CameraId
     incarnation: Incarnation
     item: int | Record
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How publishing goes about it.
+
+    Attributes:
+        capacity: Frames and records that wait at most; the oldest are dropped, and found again in the pool.
+        batch: Frames sent in one go, and their bytes.
+        retry_us: Pause after Redis failed to answer.
+        tick_us: How often ages, clock and lives are looked after while nothing else happens.
+    """
+
+    capacity: int = 256
+    batch: int = 8
+    batch_bytes: int = 32 << 20
+    retry_us: int = 500_000
+    tick_us: int = 1_000_000
 
 
 class PublishQueue:

@@ -8,10 +8,12 @@ from core.ids import CameraId, FrameRef, Incarnation
 from core.meter import Meter
 from core.records import Record
 from core.spans import Span
-from featcache.errors import WindowUnavailable
+from featcache.ended import KeptDeletions
+from featcache.errors import UnknownCamera, WindowUnavailable
 from featcache.lending import Lender, LendStatistics
 from featcache.pool import MemoryPool
-from featcache.publish import Pace, Publisher, PublishStatistics
+from featcache.publish import Publisher, PublishStatistics
+from featcache.publish_queue import Pace
 from featcache.redis import RedisWindow
 from featcache.redis_settings import RedisSettings
 from featcache.redis_state import RedisHealth
@@ -38,11 +40,15 @@ class PublishedWindow:
         clock: Clock,
         meter: Meter,
         pace: Pace | None = None,
+        deletions: KeptDeletions | None = None,
     ) -> None:
+        """Args: deletions: Remembers, over restarts, which deletions Redis was not there for."""
         self._pool = pool
         self._redis = RedisWindow(redis, settings=settings, meter=meter, behind=Tier.MEMORY)
         self._pace = pace or Pace()
-        self._publisher = Publisher(pool, self._redis, clock=clock, meter=meter, pace=self._pace)
+        self._publisher = Publisher(
+            pool, self._redis, clock=clock, meter=meter, pace=self._pace, deletions=deletions
+        )
         self._lender = Lender(pool, self._redis, self._publisher.lives, redis=redis, meter=meter)
 
     # running
@@ -112,8 +118,12 @@ class PublishedWindow:
 
     async def delete_camera(self, camera_id: CameraId) -> int:
         """See ``Window.delete_camera``; takes a second at most, also where Redis is away."""
+        try:
+            incarnation = (await self._pool.head(camera_id)).incarnation
+        except UnknownCamera:
+            incarnation = None
         gone = await self._pool.delete_camera(camera_id)
-        return max(gone, await self._publisher.delete(camera_id))
+        return max(gone, await self._publisher.delete(camera_id, incarnation))
 
     # reading
 

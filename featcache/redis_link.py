@@ -25,9 +25,31 @@ class Fault(StrEnum):
     SLOW = "slow"
     FULL = "full"
     READ_ONLY = "read_only"
+    UNSAVED = "unsaved"
     LOADING = "loading"
     DENIED = "denied"
     OTHER = "other"
+
+    @property
+    def readable(self) -> bool:
+        """Return whether what lies there can be read all the same."""
+        return self in (Fault.FULL, Fault.READ_ONLY, Fault.UNSAVED)
+
+    def in_words(self) -> str:
+        """Return what is wrong and where to look, for people."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Fault.AWAY: "Redis cannot be reached",
+    Fault.SLOW: "Redis does not answer in time",
+    Fault.FULL: "Redis has no room for a frame (maxmemory)",
+    Fault.READ_ONLY: "Redis takes no writes: it is a replica, or was set so",
+    Fault.UNSAVED: "Redis takes no writes: its last snapshot to disk failed (its own log says why)",
+    Fault.LOADING: "Redis is still loading its data",
+    Fault.DENIED: "Redis refuses our name and password, or what we may do",
+    Fault.OTHER: "Redis answers with an error (the log names it)",
+}
 
 
 class RedisLink:
@@ -127,9 +149,9 @@ def fault_of(error: BaseException) -> Fault:
         ("OOM", "COMMAND NOT ALLOWED WHEN")
     ):
         return Fault.FULL
-    if isinstance(error, exceptions.ReadOnlyError) or words.startswith(
-        ("READONLY", "MISCONF", "YOU CAN'T WRITE")
-    ):
+    if "MISCONF" in words:
+        return Fault.UNSAVED
+    if isinstance(error, exceptions.ReadOnlyError) or words.startswith(("READONLY", "YOU CAN'T WRITE")):
         return Fault.READ_ONLY
     if isinstance(error, exceptions.BusyLoadingError):
         return Fault.LOADING

@@ -77,6 +77,7 @@ class RedisLives(RedisReader):
             life.note(*state[2:5])
             self._ledger.open(camera_id, life)
             self._lives[camera_id] = incarnation
+            self._show_levels()
 
     async def delete_camera(self, camera_id: CameraId) -> int:
         """See ``Window.delete_camera``. Only a nameless mark stays, so that late writers are refused."""
@@ -90,6 +91,25 @@ class RedisLives(RedisReader):
             self._lives.pop(camera_id, None)
             self._show_levels()
             return gone
+
+    async def delete_life(self, camera_id: CameraId, incarnation: Incarnation) -> None:
+        """Delete every trace of one life of a camera; another one that it may be in by now is not touched."""
+        async with self._turn:
+            life = self._ledger.get(camera_id)
+            if life is not None and life.incarnation == incarnation:
+                self._ledger.close(camera_id)
+            await self._bury(camera_id, incarnation)
+            await self._link.run(camera_id, [self._pointing(camera_id, incarnation, "")])
+            if self._lives.get(camera_id) == incarnation:
+                self._lives.pop(camera_id)
+            self._show_levels()
+
+    def lose_sight(self) -> None:
+        """Take nothing to lie there that anybody could read, until the lives are opened again."""
+        for camera_id in self._ledger:
+            if (life := self._ledger.get(camera_id)) is not None:
+                life.lost()
+        self._show_levels()
 
     # records and age
 
@@ -140,8 +160,12 @@ class RedisLives(RedisReader):
             [evaluate(LOOK, each.all_declared(), each.root) for each in keys],
         )
         seconds, micros = replies[0][0]
-        lost = (camera_id for (camera_id, _), reply in zip(lives, replies, strict=False) if not reply[1])
-        return int(seconds) * 1_000_000 + int(micros), tuple(lost)
+        lost = [each for each, reply in zip(lives, replies, strict=False) if not reply[1]]
+        for _, life in lost:
+            life.lost()
+        if lost:
+            self._show_levels()
+        return int(seconds) * 1_000_000 + int(micros), tuple(camera_id for camera_id, _ in lost)
 
     # inside: lives
 

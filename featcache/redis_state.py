@@ -33,7 +33,9 @@ class RedisHealth:
         if self.up:
             offset = self.clock_offset_us
             return "ok" if offset is None else f"ok, its clock is {offset / 1e6:+.3f} s from ours"
-        return "not reached yet" if self.fault is None else f"{self.fault}; the pool serves meanwhile"
+        if self.fault is None:
+            return "not reached yet"
+        return f"degraded: {self.fault.in_words()}; the pool serves meanwhile"
 
 
 class RedisState:

@@ -28,5 +28,6 @@ async def reconcile(
         camera_id, [info for info in infos if listed.get(info.t_us) != info.ref], incarnation=incarnation
     )
     there = {info.t_us for info in infos if info.t_us in held and listed.get(info.t_us) == info.ref}
+    pool.spill(camera_id, before_us=_EVER.end_us)  # what it was taken to hold may have gone meanwhile
     pool.publish(camera_id, there)
     return [info for info in infos if info.t_us not in there]

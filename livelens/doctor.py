@@ -169,7 +169,9 @@ def _window(settings: Settings) -> Iterator[Finding]:
     found = asyncio.run(look(redis))
     where = f"{found.version} at {redis.shown_url}".strip()
     if found.fault is not None:
-        yield Finding("Redis", Verdict.BAD, f"{where}: {found.fault}; the pool would serve without it")
+        yield Finding(
+            "Redis", Verdict.BAD, f"{where}: {found.fault.in_words()}; the pool would serve without it"
+        )
         return
     timing = f"{found.answer_us / 1000:.1f} ms, clock {found.clock_offset_us / 1e6:+.3f} s"
     yield Finding(

@@ -89,7 +89,9 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
     async with AsyncExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(PICTURE_THREADS, thread_name_prefix="pictures"))
         store = await stack.enter_async_context(await Store.open(database_of(settings)))
-        opened = await stack.enter_async_context(open_window(settings, clock=clock, meter=meter))
+        opened = await stack.enter_async_context(
+            open_window(settings, clock=clock, meter=meter, deletions=store.deletions)
+        )
         window = opened.window
         answers = await stack.enter_async_context(
             answering(settings, executor=executor, clock=clock, meter=meter, window=window)

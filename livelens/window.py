@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.clock import Clock
 from core.meter import Meter
 from featcache import MemoryPool, Window
+from featcache.ended import KeptDeletions
 from livelens.errors import WrongSetting
 from livelens.settings import Settings
 
@@ -50,8 +51,13 @@ class OpenWindow:
 
 
 @asynccontextmanager
-async def open_window(settings: Settings, *, clock: Clock, meter: Meter) -> AsyncIterator[OpenWindow]:
+async def open_window(
+    settings: Settings, *, clock: Clock, meter: Meter, deletions: KeptDeletions | None = None
+) -> AsyncIterator[OpenWindow]:
     """Open the window for the length of the block. A Redis that is away changes nothing but what is told of it.
+
+    Args:
+        deletions: Remembers, over restarts, which deletions Redis was not there for.
 
     Raises WrongSetting where a Redis is named and its client is not installed.
     """
@@ -65,7 +71,9 @@ async def open_window(settings: Settings, *, clock: Clock, meter: Meter) -> Asyn
         )
     from featcache.published import PublishedWindow
 
-    window = PublishedWindow(pool, settings.redis, settings=settings.window, clock=clock, meter=meter)
+    window = PublishedWindow(
+        pool, settings.redis, settings=settings.window, clock=clock, meter=meter, deletions=deletions
+    )
     try:
         yield OpenWindow(window, window)
     finally:

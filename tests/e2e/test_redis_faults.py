@@ -16,7 +16,7 @@ from featcache.redis_link import Fault
 from featcache.window import Tier
 from livelens.ports import free_port
 from tests.support.published import EVER, Stage, published, until
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, fail_snapshot, save_again
 from tests.support.windows import FIRST_LIFE, GATE, NOON_US, features_of, stored
 
 STEP_US = 250_000
@@ -79,6 +79,7 @@ async def test_killed_in_mid_stream_and_back_after_a_while_nothing_of_the_pool_i
 
 
 async def test_with_too_little_memory_the_newest_lie_there_the_rest_stays_listed_and_can_be_had() -> None:
+    """B41 a: ``maxmemory 20mb`` and ``noeviction``, until it is full."""
     with RedisServer("--maxmemory", "20mb", "--maxmemory-policy", "noeviction") as server:
         async with published(server, reply_timeout_us=1_000_000, operation_timeout_us=2_000_000) as stage:
             async with streaming(stage, jpeg=JPEG) as took:
@@ -147,6 +148,54 @@ async def test_made_a_replica_that_takes_no_writes_it_is_read_on_and_written_aga
             assert [f.t_us for f in await stage.reader.fetch(refs(1, 2))] == [1]
             server.cli("REPLICAOF", "NO", "ONE")
             await stage.until_published(1, 2)
+
+
+def levels(stage: Stage) -> tuple[float, float]:
+    """Return frames and bytes that the gauges say lie in Redis."""
+    tier = (("tier", "redis"),)
+    return stage.meter.gauges[Metric.WINDOW_FRAMES, tier], stage.meter.gauges[Metric.WINDOW_BYTES, tier]
+
+
+async def test_gauges_say_what_readers_could_get_in_an_outage_and_after_it() -> None:
+    size = stored(1, features=features_of()).size_bytes
+    with RedisServer() as server:
+        async with published(server) as stage:
+            await stage.put(1, 2)
+            await stage.until_published(1, 2)
+            assert levels(stage) == (2, 2 * size)
+            server.kill()
+            await stage.put(3)
+            await until(lambda: not stage.window.health.up)
+            assert levels(stage) == (0, 0)
+            server.start()
+            await stage.until_published(1, 2, 3)
+            assert levels(stage) == (3, 3 * size)
+            server.cli("FLUSHALL")
+            await until(lambda: levels(stage) == (0, 0))
+            await stage.until_published(1, 2, 3)
+
+
+async def test_a_snapshot_that_failed_stops_writes_and_nothing_else_and_is_named_b41_b() -> None:
+    """B41 b: writes are refused until a snapshot succeeds; what lies there is read on, and keeps its tier."""
+    with RedisServer("--save", "3600 1000", "--enable-protected-configs", "yes") as server:
+        async with published(server) as stage:
+            before_us = NOON_US - STEP_US
+            await stage.put(before_us)
+            await stage.until_published(before_us)
+            fail_snapshot(server)
+            async with streaming(stage) as took:
+                await until(lambda: stage.window.health.fault is Fault.UNSAVED)
+                assert "degraded: Redis takes no writes: its last snapshot" in stage.window.health.in_words()
+                refused = len(took)
+                await until(lambda: len(took) > refused + 50)
+                assert [f.t_us for f in await stage.reader.fetch(refs(before_us))] == [before_us]
+                assert (await stage.shown())[before_us] is Tier.REDIS
+                assert levels(stage)[0] >= 1
+                save_again(server)
+                await until(lambda: stage.window.health.up)
+            assert max(took) < 0.25
+            await until(lambda: all_published(stage))
+            assert stage.meter.counts[Metric.REDIS_OUTAGES, (("fault", "unsaved"),)] == 1
 
 
 async def test_of_one_frame_in_ten_forged_the_rest_is_used_and_each_is_counted() -> None:

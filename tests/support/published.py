@@ -15,8 +15,9 @@ from core.errors import ServiceError
 from core.ids import CameraId, Incarnation
 from core.meter import TallyMeter
 from core.spans import Span
+from featcache.ended import KeptDeletions
 from featcache.pool import MemoryPool
-from featcache.publish import Pace
+from featcache.publish_queue import Pace
 from featcache.published import PublishedWindow
 from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
@@ -89,6 +90,7 @@ async def published(
     settings: Settings | None = None,
     capacity: int = 256,
     open_gate: bool = True,
+    deletions: KeptDeletions | None = None,
     **redis: object,
 ) -> AsyncIterator[Stage]:
     """Run a pool and its published copy; the camera ``gate`` is open."""
@@ -103,6 +105,7 @@ async def published(
         clock=ServiceClock(),
         meter=meter,
         pace=Pace(capacity=capacity, retry_us=20_000, tick_us=50_000),
+        deletions=deletions,
     )
     reader = RedisReader(options, meter=meter)
     if open_gate:

@@ -115,6 +115,26 @@ class RedisServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def fail_snapshot(server: RedisServer) -> None:
+    """Make a snapshot fail, so that writes are refused from then on; ``--enable-protected-configs yes`` is needed."""
+    server.cli("CONFIG", "SET", "dir", "/proc/self")
+    _snapshot(server, "err")
+
+
+def save_again(server: RedisServer) -> None:
+    """Let a snapshot succeed, so that writes are taken again."""
+    server.cli("CONFIG", "SET", "dir", str(server.folder))
+    _snapshot(server, "ok")
+
+
+def _snapshot(server: RedisServer, outcome: str) -> None:
+    server.cli("BGSAVE")
+    give_up = time.monotonic() + _START_S
+    while f"rdb_last_bgsave_status:{outcome}" not in (told := server.cli("INFO", "persistence")):
+        assert time.monotonic() < give_up, told
+        time.sleep(0.01)
+
+
 _shared: dict[int, RedisServer] = {}
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from core.frames import FeatureType
 from core.ids import make_frame_ref
@@ -10,6 +11,7 @@ from core.records import StaticSpan
 from featcache.narrow import narrowed
 from featcache.window import Tier
 from livelens.ports import free_port
+from store.store import Store
 from tests.support.published import EVER, Stage, published, until
 from tests.support.redis_server import RedisServer
 from tests.support.windows import ENCODER, FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
@@ -49,6 +51,31 @@ async def test_a_camera_deleted_while_redis_is_away_is_deleted_there_when_it_is_
             assert not [key for key in server.key_names() if "gate" in key]
 
 
+async def test_a_deletion_redis_was_not_there_for_is_done_by_the_next_process(tmp_path: Path) -> None:
+    async with await Store.open(tmp_path / "a.db") as store:
+        with RedisServer() as server:
+            async with published(server, deletions=store.deletions) as stage:
+                await stage.put(1, 2)
+                await stage.until_published(1, 2)
+                server.freeze()
+                assert await stage.window.delete_camera(GATE) == 2
+                assert await store.deletions.list() == ((GATE, FIRST_LIFE),)
+            server.thaw()
+            assert [key for key in server.key_names() if "gate" in key]
+            async with published(server, deletions=store.deletions, open_gate=False) as stage:
+                await stage.window.open_camera(GATE, SECOND_LIFE)  # registered again since
+                await stage.put(3, life=SECOND_LIFE)
+                await stage.until_published(3)
+
+                async def struck_off() -> bool:
+                    return await store.deletions.list() == ()
+
+                await until(struck_off)
+                old = stage.window._redis._keys(GATE, FIRST_LIFE)
+                assert [key for key in server.key_names() if key.startswith(old.root)] == [old.gone]
+                assert list(await stage.tiers()) == [3]
+
+
 async def test_a_camera_registered_again_at_once_begins_empty() -> None:
     with RedisServer() as server:
         async with published(server) as stage:
@@ -70,7 +97,9 @@ async def test_a_named_redis_that_is_away_at_the_start_is_not_felt_and_filled_wh
         await stage.put(1, 2)
         await until(lambda: stage.window.health.fault is not None)
         assert len(await stage.window.fetch([stored(1, features=features_of()).ref])) == 1
-        assert stage.window.health.in_words() == "away; the pool serves meanwhile"
+        assert (
+            stage.window.health.in_words() == "degraded: Redis cannot be reached; the pool serves meanwhile"
+        )
         with server:
             await stage.until_published(1, 2)
             assert stage.window.health.up

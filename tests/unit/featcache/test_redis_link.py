@@ -13,7 +13,7 @@ from featcache.redis_link import Fault, RedisLink, evaluate
 from featcache.redis_scripts import HEAD
 from featcache.redis_settings import RedisSettings
 from livelens.ports import free_port
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, fail_snapshot, save_again
 from tests.support.rtsp_server import certificate
 from tests.support.windows import GATE
 
@@ -101,3 +101,17 @@ async def test_a_cancelled_command_leaves_a_link_that_works() -> None:
 def test_importing_the_window_does_not_import_the_client() -> None:
     code = "import sys, featcache.redis; assert 'redis.asyncio' not in sys.modules and 'redis' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+async def test_a_refusal_for_want_of_a_snapshot_is_told_from_a_replica_s() -> None:
+    with RedisServer("--save", "3600 1000", "--enable-protected-configs", "yes") as server:
+        settings = RedisSettings(url=server.url)
+        fail_snapshot(server)
+        assert await fault_of(settings, "SET", "x", "1") is Fault.UNSAVED
+        assert (
+            await fault_of(settings, "EVAL", "return redis.call('SET', KEYS[1], 1)", "1", "x")
+            is Fault.UNSAVED
+        )
+        save_again(server)
+        server.cli("REPLICAOF", "127.0.0.1", str(free_port()))
+        assert await fault_of(settings, "SET", "x", "1") is Fault.READ_ONLY

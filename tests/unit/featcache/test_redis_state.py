@@ -32,7 +32,14 @@ def test_what_is_said_names_the_fault_of_the_moment() -> None:
     state = RedisState(clock=ManualClock(), meter=TallyMeter())
     state.failed(Fault.AWAY, OSError("refused"))
     state.failed(Fault.READ_ONLY, OSError("read only"))
-    assert state.health.in_words() == "read_only; the pool serves meanwhile"
+    assert state.health.in_words() == (
+        "degraded: Redis takes no writes: it is a replica, or was set so; the pool serves meanwhile"
+    )
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_every_fault_has_words_of_its_own(fault: Fault) -> None:
+    assert [other for other in Fault if other.in_words() == fault.in_words()] == [fault]
 
 
 def test_half_the_way_to_redis_is_taken_off_the_difference_of_clocks() -> None:

@@ -85,7 +85,7 @@ async def test_a_service_whose_redis_is_away_starts_says_so_and_publishes_when_i
                 return reply.status_code, told["parts"]["redis"], told["details"]["redis"]
 
             async def is_away() -> bool:
-                return await redis_said() == (200, False, "away; the pool serves meanwhile")
+                return await redis_said() == (200, False, "degraded: Redis cannot be reached; the pool serves meanwhile")
 
             async def is_up() -> bool:
                 return (await redis_said())[:2] == (200, True)
