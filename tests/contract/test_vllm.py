@@ -73,13 +73,17 @@ async def scripted(folder: Path) -> AsyncIterator[Served]:
 async def real(folder: Path) -> AsyncIterator[Served]:
     from tests.support.vllm_questions import encode_shots, published
     from tests.support.vllm_server import under_way
-    from tests.support.vllm_shared import shared_vllm
+    from tests.support.vllm_shared import shared_vllm, showing_pictures
 
     served, checkpoint = shared_vllm(), read_builtin()
     shots = await encode_shots(CameraId(f"contract-{uuid4().hex[:12]}"), count=6)
     features = tuple(shot.frame.features for shot in shots if shot.frame.features is not None)
     frames = tuple(replace(_frame(n, features[n]), ref=shot.frame.ref) for n, shot in enumerate(shots))
-    async with published(served.redis_url, shots), httpx2.AsyncClient(trust_env=False) as client:
+    async with (
+        published(served.redis_url, shots),
+        showing_pictures(),
+        httpx2.AsyncClient(trust_env=False) as client,
+    ):
         card = (await client.get(f"{served.url}/v1/models")).json()["data"][0]
         yield Served(
             served.url,

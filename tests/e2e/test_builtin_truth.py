@@ -2,8 +2,6 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -12,13 +10,17 @@ from websockets.asyncio.client import ClientConnection
 
 from livelens.first_cameras import DEMO_CAMERA
 from livelens.scene_feed import SCENE_FPS
-from models.builtin.questions import AskedQuestion
-from models.builtin.scenes import draw, frame_times, kind_of, scene_truth, write_clip
-from models.builtin.seeds import BENCH
-from models.builtin.truth import SceneTruth
-from models.builtin.wording import Asked, Tongue
+from models.builtin.wording import Asked
 from tests.support.asking import Heard, ask_on, rfc3339, socket, to_us
-from tests.support.clip_questions import PlayedClip, Slot, is_true, truths
+from tests.support.clip_questions import (
+    CLIP_FPS,
+    SLOTS,
+    Judged,
+    PlayedClip,
+    Slot,
+    begun_us,
+    generated_clip,
+)
 from tests.support.rtsp_server import Mount, RtspServer
 from tests.support.service import LivelensProcess
 from tests.support.shown_scenes import shown_scene, shown_scenes
@@ -30,72 +32,12 @@ IN_TRAINING = pytest.mark.xfail(
 )
 pytestmark = [pytest.mark.slow, pytest.mark.rtsp, pytest.mark.torch, pytest.mark.timeout(240), IN_TRAINING]
 
-SEED = BENCH + 800_000_000 + 207
-SECONDS, FPS, CRF = 60, 10, 27
-SIZE = (640, 360)
 BEGIN_S, END_S = 32, 57
 DEMO_BEGIN_S, DEMO_S = 16, 90
 FOUND_S, POLL_S = 40, 0.4
 SECOND_US = 1_000_000
 HEARTBEAT_US = 2_000_000
 CAMERA = DEMO_CAMERA
-
-EN, ZH = Tongue.EN, Tongue.ZH
-SLOTS = (
-    # now
-    Slot(Asked.HOW_MANY, EN, "How many objects are there{when}?", " now"),
-    Slot(Asked.COLOUR, ZH, "{when}{shape}是什么颜色？", "现在"),
-    Slot(Asked.SHAPE, EN, "What shape is the {colour} object{when}?", " right now"),
-    Slot(Asked.WHERE, ZH, "{when}{thing}在哪里？", "现在"),
-    Slot(Asked.THERE, EN, "Is there {a thing}{when}?", " at the moment"),
-    Slot(Asked.SEE, EN, "What do you see{when}?"),
-    Slot(Asked.SEE, ZH, "{when}你看到什么？", "此刻"),
-    Slot(Asked.TIME, EN, "When was the last picture taken?"),
-    # the last seconds
-    Slot(Asked.HAPPENED, EN, "What happened{when}?", " in the last 5 seconds"),
-    Slot(Asked.HAPPENED, ZH, "{when}发生了什么？", "最近6秒"),
-    Slot(Asked.WAY, EN, "Which way did the {thing} move{when}?", " in the last 5 seconds"),
-    Slot(Asked.MOVED, ZH, "{when}什么东西移动了？", "最近5秒"),
-    Slot(Asked.APPEARED, EN, "When did the {thing} appear{when}?", " in the last 10 seconds"),
-    Slot(Asked.LEFT, ZH, "{when}{thing}什么时候离开的？", "最近10秒"),
-    Slot(Asked.APPEARED, ZH, "{when}{thing}什么时候出现的？", "刚才"),
-    # clock times
-    Slot(Asked.WHERE, EN, "Where was the {thing}{when}?", " at {at}"),
-    Slot(Asked.SEE, ZH, "{when}你看到什么？", "{at}"),
-    Slot(Asked.HAPPENED, EN, "What happened{when}?", " between {from} and {to}"),
-    Slot(Asked.LEFT, EN, "When did the {thing} leave{when}?", " since {from}"),
-    Slot(Asked.WAY, ZH, "{when}{thing}往哪边移动？", "{from}到{to}"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One question with its answer, and whether it is true."""
-
-    question: AskedQuestion
-    heard: Heard
-    true: bool
-
-
-def generated_clip(path: Path) -> SceneTruth:
-    """Write a scene that no training has seen, and return what happens in it."""
-    kind = kind_of(SEED, size=SIZE)
-    truth = scene_truth(SEED, SECONDS * SECOND_US, kind=kind)
-    write_clip(path, draw(SEED, truth, frame_times(truth.duration_us, FPS)), fps=FPS, crf=CRF)
-    return truth
-
-
-async def begun_us(cameras: RtspServer) -> int:
-    """Return the stream time at which the clip's first picture was sent."""
-    sent = []
-    while not sent:
-        await asyncio.sleep(0.05)
-        sent = cameras.sent()
-    return sent[0].wall_us - sent[0].offset_us
-
-
-def clock(t_us: int) -> str:
-    return f"{datetime.fromtimestamp(t_us // SECOND_US, UTC):%H:%M:%S}"
 
 
 async def ask_slot(
@@ -109,17 +51,14 @@ async def ask_slot(
     async with asyncio.timeout(FOUND_S):
         while True:
             now_us = min(time.time_ns() // 1000, until_us or 1 << 62)
-            at_us = (now_us // SECOND_US - 4) * SECOND_US
-            when = slot.when.replace("{at}", clock(at_us)).replace("{from}", clock(now_us - 10 * SECOND_US))
-            when = when.replace("{to}", clock(now_us - 2 * SECOND_US))
-            question = clip.question(random, slot, now_us=now_us, when=when)
-            if "{" not in question.text:
-                asked = {"cameras": [CAMERA], "text": question.text, "asked_at": rfc3339(now_us)}
+            put = clip.put(random, slot, now_us=now_us)
+            if put is not None:
+                asked = {"cameras": [CAMERA], "text": put.text, "asked_at": rfc3339(now_us)}
                 heard = await ask_on(connection, asked)
                 assert not heard.error, heard.error
-                known = truths(question, clip.views(heard, at_us=at_us if "{at}" in slot.when else None))
-                if known:
-                    return Judged(known[-1][0], heard, is_true(heard.text, known))
+                judged = clip.judge(put, heard)
+                if judged is not None:
+                    return judged
             await asyncio.sleep(POLL_S)  # until the scene shows something that can be asked about
 
 
@@ -160,7 +99,7 @@ async def test_twenty_questions_about_a_clip_over_rtsp_are_answered_truly_from_t
     async with RtspServer({CAMERA: Mount([path], report=range(12))}) as cameras:
         words = ["serve", "--model", "builtin", "--camera", f"{CAMERA}={cameras.url(CAMERA)}"]
         async with LivelensProcess(words) as service:
-            clip = PlayedClip(truth, FPS, await begun_us(cameras))
+            clip = PlayedClip(truth, CLIP_FPS, await begun_us(cameras))
             async with socket(service.url) as connection:
                 for number, slot in enumerate(SLOTS):
                     await seen_until(service, clip.row_us + (BEGIN_S + number) * SECOND_US)

@@ -93,7 +93,7 @@ async def served_vllm(folder: Path) -> AsyncIterator[Bench]:
 
     from tests.support.vllm_questions import encode_shots, published
     from tests.support.vllm_server import under_way
-    from tests.support.vllm_shared import shared_vllm
+    from tests.support.vllm_shared import shared_vllm, showing_pictures
 
     served = shared_vllm()
     checkpoint = read_builtin()
@@ -120,7 +120,7 @@ async def served_vllm(folder: Path) -> AsyncIterator[Bench]:
         numbers = {shot.frame.ref: n for n, shot in enumerate(shots)}
         return _seen(ScriptedVllm(checkpoint.folder), request, lambda ref: numbers[ref])  # type: ignore[index]
 
-    async with published(served.redis_url, shots):
+    async with published(served.redis_url, shots), showing_pictures():
         await decoder.start()
         decoder._exchange._client.event_hooks = {"request": [remember]}
         try:

@@ -3,18 +3,22 @@
     whole = shared_vllm()     # .url: one instance, no /v1; .redis_url: the Redis its connector reads: publish there
     split = shared_split()    # .url: the router before a prefill and a decode instance; .redis_url the same
 
+    async with showing_pictures(): ...    # by pixels or inline: vLLM's encoder step works, others may count that
+    async with undisturbed(): ...         # nobody shows pictures meanwhile
+
 The model is called "builtin" and computes in float32. Never stop, freeze or flush a shared part; use camera ids of
 your own. A start takes 30 to 90 s (mark tests ``slow``, ``timeout`` 400). They end with the last worker that used them.
 """
 
+import asyncio
 import atexit
 import fcntl
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,6 +78,34 @@ def shared_split() -> Served:
             parts["router"] = _entry(router.pid, router.folder, url=router.url)
         url, *engines = (parts[name]["url"] for name in ("router", "prefill", "decode"))
     return Served(url, redis_url, tuple(engines))
+
+
+@asynccontextmanager
+async def showing_pictures() -> AsyncIterator[None]:
+    """Hold while vLLM is shown pictures, or features inline; waits while somebody counts what it encodes."""
+    async with _turn(fcntl.LOCK_SH):
+        yield
+
+
+@asynccontextmanager
+async def undisturbed() -> AsyncIterator[None]:
+    """Hold while what the shared instances encode is counted; nobody else shows them pictures meanwhile."""
+    async with _turn(fcntl.LOCK_EX):
+        yield
+
+
+@asynccontextmanager
+async def _turn(kind: int) -> AsyncIterator[None]:
+    folder = _folder()
+    folder.mkdir(exist_ok=True)
+    with (folder / "pictures").open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, kind | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                await asyncio.sleep(0.05)
+        yield
 
 
 def _redis(parts: Json) -> str:
