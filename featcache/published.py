@@ -1,13 +1,15 @@
 """The pool with its published copy behind it: one window for whoever writes, reads or asks in the owner's process."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from core.clock import Clock
 from core.ids import CameraId, FrameRef, Incarnation
 from core.meter import Meter
 from core.records import Record
 from core.spans import Span
+from featcache.bulletin import Bulletin, encode_bulletin
 from featcache.ended import KeptDeletions
 from featcache.errors import UnknownCamera, WindowUnavailable
 from featcache.lending import Lender, LendStatistics
@@ -64,6 +66,14 @@ class PublishedWindow:
                 await self._lender.serve_one()
             except WindowUnavailable:
                 await asyncio.sleep(self._pace.retry_us / 1e6)
+
+    async def tell(self, bulletins: Callable[[], Iterable[Bulletin]]) -> None:
+        """Say what there is to tell of our cameras, once a second, until cancelled. Redis away is waited for."""
+        while True:
+            told = {b.camera.id: (b.camera.incarnation, encode_bulletin(b)) for b in bulletins()}
+            with suppress(WindowUnavailable):
+                await self._redis.tell(told)
+            await asyncio.sleep(self._pace.tick_us / 1e6)
 
     async def drain(self) -> None:
         """Wait a second at most until what waits is published, so that the next process finds it."""

@@ -1,8 +1,10 @@
 """What lies where in Redis. All keys of one camera's life share one hash tag, so they share one slot of a cluster.
 
-    livelens:camera:<camera>     the camera's present life; the only key that names the camera
+    livelens:cameras             sorted set: the server's time in s, when it was last told of -> camera
+    livelens:camera:<camera>     the camera's present life; no other key names the camera
     livelens:{<tag>}:life        hash: fence, owner, behind (tier of what is spilled), next_seq, mark,
-                                 total (bytes of the index), bytes (those of the held frames)
+                                 total (bytes of the index), bytes (those of the held frames),
+                                 bulletin (``bulletin``), told (the server's time in µs when it came)
     livelens:{<tag>}:index       sorted set: stream time -> entry (``codec_index``), of the whole window
     livelens:{<tag>}:held        sorted set: stream time -> ``size:t_us``, of the frames whose value lies here
     livelens:{<tag>}:f:<t_us>    one frame (``codec``); not in ``held`` where it is lent to a reader for a while
@@ -21,6 +23,11 @@ import hashlib
 from dataclasses import dataclass
 
 from core.ids import CameraId, Incarnation
+
+
+def roll_key(prefix: str) -> str:
+    """Return the key that lists the cameras there are."""
+    return f"{prefix}:cameras"
 
 
 def camera_key(prefix: str, camera_id: CameraId) -> str:

@@ -2,18 +2,18 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.ids import CameraId, Incarnation
 from core.meter import Meter, Metric
 from core.records import Gap, Record
 from featcache.codec_records import encode_record
 from featcache.errors import StaleIncarnation, UnknownCamera
-from featcache.redis_keys import LifeKeys, OwnerKeys, camera_key
+from featcache.redis_keys import LifeKeys, OwnerKeys, camera_key, roll_key
 from featcache.redis_ledger import Ledger, Life
 from featcache.redis_link import Command, Reply, evaluate
 from featcache.redis_reader import RedisReader
-from featcache.redis_scripts import BEGIN, BURY, LOOK, POINT, RECORD, TRIM, Script
+from featcache.redis_scripts import BEGIN, BURY, ENLIST, LOOK, POINT, RECORD, TELL, TRIM, Script
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
 from featcache.window import Tier
@@ -87,7 +87,7 @@ class RedisLives(RedisReader):
             if incarnation is None:
                 return 0
             gone = await self._bury(camera_id, incarnation)
-            await self._link.run(camera_id, [self._pointing(camera_id, incarnation, "")])
+            await self._unlist(camera_id, incarnation)
             self._lives.pop(camera_id, None)
             self._show_levels()
             return gone
@@ -99,7 +99,7 @@ class RedisLives(RedisReader):
             if life is not None and life.incarnation == incarnation:
                 self._ledger.close(camera_id)
             await self._bury(camera_id, incarnation)
-            await self._link.run(camera_id, [self._pointing(camera_id, incarnation, "")])
+            await self._unlist(camera_id, incarnation)
             if self._lives.get(camera_id) == incarnation:
                 self._lives.pop(camera_id)
             self._show_levels()
@@ -110,6 +110,38 @@ class RedisLives(RedisReader):
             if (life := self._ledger.get(camera_id)) is not None:
                 life.lost()
         self._show_levels()
+
+    async def tell(self, bulletins: Mapping[CameraId, tuple[Incarnation, bytes]]) -> tuple[CameraId, ...]:
+        """Say what there is to tell of cameras (``bulletin``), and that they are there; return those that are ours.
+
+        It keeps what is known of a camera alive that sends nothing. Raises WindowUnavailable.
+        """
+        async with self._turn:
+            lives: dict[CameraId, Life] = {}
+            for camera_id, (incarnation, _) in bulletins.items():
+                life = self._ledger.get(camera_id)
+                if life is not None and life.incarnation == incarnation:
+                    lives[camera_id] = life
+            if not lives:
+                return ()
+            telling = [
+                evaluate(
+                    TELL,
+                    life.keys.all_declared(),
+                    life.keys.root,
+                    life.fence,
+                    self._ttl_ms,
+                    bulletins[camera_id][1],
+                )
+                for camera_id, life in lives.items()
+            ]
+            replies = await self._link.run(next(iter(lives)), telling)
+            ours = tuple(c for c, reply in zip(lives, replies, strict=True) if reply[0] == b"ok")
+            if ours:
+                roll = [roll_key(self._redis.prefix)]
+                await self._link.run(ours[0], [evaluate(ENLIST, roll, self._ttl_ms // 1000, *ours)])
+                await self._keep_pointed(set(ours))
+            return ours
 
     # records and age
 
@@ -186,6 +218,12 @@ class RedisLives(RedisReader):
                 await self._bury(camera_id, seen)
             (reply,) = await self._link.run(camera_id, [self._pointing(camera_id, seen or "", incarnation)])
             seen = Incarnation(reply.decode()) if reply else None
+
+    async def _unlist(self, camera_id: CameraId, incarnation: Incarnation) -> None:
+        """Take away that a camera is in this life, and, if it is in no other, that there is such a camera."""
+        (reply,) = await self._link.run(camera_id, [self._pointing(camera_id, incarnation, "")])
+        if not reply:
+            await self._link.run(camera_id, [("ZREM", roll_key(self._redis.prefix), camera_id)])
 
     async def _keep_pointed(self, cameras: set[CameraId]) -> None:
         at_s = now_s()

@@ -293,6 +293,18 @@ return {'ok', dropped}
 """
 )
 
+TELL = _write(
+    """
+-- root, fence, ttl_ms, what there is to tell of the camera
+local why = refusal(ARGV[2])
+if why then return {why} end
+local now = redis.call('TIME')
+redis.call('HSET', life, 'bulletin', ARGV[4], 'told', whole(now[1] * 1000000 + now[2]))
+renew(ARGV[3])
+return {'ok'}
+"""
+)
+
 BURY = _write(
     """
 -- root, ttl_ms of the mark; afterwards nothing of this life can be written, or begun again
@@ -365,4 +377,18 @@ redis.call('RPUSH', KEYS[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 'asked'
 """
+)
+
+ENLIST = Script(
+    """#!lua flags=allow-oom
+-- the list of cameras; for how long one stays on it unheard of (s), cameras
+local now = tonumber(redis.call('TIME')[1])
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], now, ARGV[i]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+"""
+)
+
+ROLL = Script(
+    "#!lua flags=no-writes,allow-stale\nreturn {redis.call('TIME'), redis.call('ZRANGE', KEYS[1], 0, -1)}"
 )

@@ -2,16 +2,22 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from core.frames import FeatureType
 from core.ids import make_frame_ref
+from core.meter import NullMeter
 from core.records import StaticSpan
+from featcache.directory import RedisDirectory
+from featcache.errors import WindowUnavailable
 from featcache.narrow import narrowed
+from featcache.redis_settings import RedisSettings
 from featcache.window import Tier
 from livelens.ports import free_port
 from store.store import Store
+from tests.support.bulletins import bulletin_of
 from tests.support.published import EVER, Stage, published, until
 from tests.support.redis_server import RedisServer
 from tests.support.windows import ENCODER, FIRST_LIFE, GATE, SECOND_LIFE, YARD, features_of, stored
@@ -180,3 +186,32 @@ async def test_a_cluster_serves_all_of_it() -> None:
 
 async def index_is(stage: Stage, times: range) -> bool:
     return list(await stage.tiers()) == list(times)
+
+
+async def test_what_there_is_to_tell_of_a_camera_is_told_again_and_again_also_after_an_outage() -> None:
+    bulletins = [bulletin_of()]
+    with RedisServer() as server:
+        async with published(server) as stage:
+            telling = asyncio.create_task(stage.window.tell(lambda: bulletins))
+            directory = RedisDirectory(RedisSettings(url=server.url), meter=NullMeter())
+
+            async def names() -> set[str]:
+                with suppress(WindowUnavailable):
+                    return {
+                        listed.bulletin.camera.name for listed in (await directory.look({})).cameras.values()
+                    }
+                return set()
+
+            async def shows(name: str) -> bool:
+                return await names() == {name}
+
+            await until(lambda: shows("Gate"))
+            bulletins[:] = [bulletin_of(name="Door")]
+            await until(lambda: shows("Door"))
+            server.kill()
+            await until(lambda: not stage.window.health.up)
+            server.start()
+            await until(lambda: shows("Door"))
+            assert not telling.done()
+            telling.cancel()
+            await directory.aclose()
