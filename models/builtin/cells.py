@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.builtin.draw import distance
-from models.builtin.things import MOST_OBJECTS, ThingColour, ThingShape
-from models.builtin.truth import SEEN_SHARE, SceneObject, SceneTruth, Spot
+from models.builtin.things import ThingColour, ThingShape
+from models.builtin.truth import SceneObject, SceneTruth, Spot
 from models.chat import Cells
 
 IGNORED = -100
@@ -22,16 +22,13 @@ _SLIVER = 0.08
 class CellLabels(NamedTuple):
     """Labels of one frame's cells, each int64 of shape (rows × columns,); 0 means nothing there.
 
-    ``zone`` is 1 + 3 × row + column of the third that the covering object's centre lies in; ``rank`` and ``rest`` are
-    1 + how many seen objects come before and after it as one reads, at most ``MOST_OBJECTS``, 0 where it is not seen.
+    ``zone`` is 1 + 3 × row + column of the third that the covering object's centre lies in.
     """
 
     colour: NDArray[np.int64]
     shape: NDArray[np.int64]
     zone: NDArray[np.int64]
     centre: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    rest: NDArray[np.int64]
 
 
 def kind_order(thing: SceneObject) -> tuple[int, int]:
@@ -44,48 +41,43 @@ def zone_of(spot: Spot) -> tuple[int, int]:
     return min(2, max(0, int(spot.y * 3))), min(2, max(0, int(spot.x * 3)))
 
 
-def reading_order(thing: SceneObject, spot: Spot) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return what things of one picture are listed by: third by third as one reads; within one third by kind."""
-    return zone_of(spot), kind_order(thing)
-
-
 def cell_of(spot: Spot, cells: Cells) -> int:
     """Return the number of the cell, row by row, that a centre lies in; the nearest one where it lies outside."""
     row = min(cells.rows - 1, max(0, int(spot.y * cells.rows)))
     return row * cells.columns + min(cells.columns - 1, max(0, int(spot.x * cells.columns)))
 
 
+def reading_order(thing: SceneObject, spot: Spot, cells: Cells) -> tuple[int, tuple[int, int]]:
+    """Return what things of one picture are listed by: cell by cell as one reads, as the text part meets them."""
+    return cell_of(spot, cells), kind_order(thing)
+
+
 def cell_labels(truth: SceneTruth, t_us: int, cells: Cells) -> CellLabels:
     """Return what each cell of the frame at ``t_us`` shows."""
     things = [thing for thing in truth.objects if thing.present(t_us)]
     count = cells.rows * cells.columns
-    labels = CellLabels(*(np.zeros(count, np.int64) for _ in CellLabels._fields))
+    colour, shape, zone, centre = (np.zeros(count, np.int64) for _ in range(4))
     if not things:
-        return labels
-    seen = [thing for thing in things if truth.visible_share(thing, t_us) >= SEEN_SHARE]
-    seen.sort(key=lambda thing: reading_order(thing, thing.spot(t_us)))
+        return CellLabels(colour, shape, zone, centre)
     covers = np.stack([_cover(truth, thing, t_us, cells) for thing in things])
     for number, thing in enumerate(things):
         at = thing.spot(t_us)
         if 0 <= at.x < 1 and 0 <= at.y < 1:
             middle = cell_of(at, cells)
-            labels.centre[middle] = 1
+            centre[middle] = 1
             covers[number, middle] += 1.0
     most = covers.argmax(axis=0)
     share = covers.max(axis=0)
     for number, thing in enumerate(things):
         mine = (most == number) & (share > 0)
         row, column = zone_of(thing.spot(t_us))
-        before = seen.index(thing) if thing in seen else None
-        for label, value in (
-            (labels.colour, COLOURS[thing.colour]),
-            (labels.shape, SHAPES[thing.shape]),
-            (labels.zone, 1 + 3 * row + column),
-            (labels.rank, 0 if before is None else min(1 + before, MOST_OBJECTS)),
-            (labels.rest, 0 if before is None else min(len(seen) - before, MOST_OBJECTS)),
+        for labels, value in (
+            (colour, COLOURS[thing.colour]),
+            (shape, SHAPES[thing.shape]),
+            (zone, 1 + 3 * row + column),
         ):
-            label[mine] = np.where(share[mine] >= _SLIVER, value, IGNORED)
-    return labels
+            labels[mine] = np.where(share[mine] >= _SLIVER, value, IGNORED)
+    return CellLabels(colour, shape, zone, centre)
 
 
 def _cover(truth: SceneTruth, thing: SceneObject, t_us: int, cells: Cells) -> NDArray[np.float64]:

@@ -29,11 +29,12 @@ SOURCE_HEADS = {
     "label_second": (3, 2),
     "label_tenth": (3, 1),
     "change_before": (4, 0),
+    "thing_before": (4, 1),
 }
 """What is looked for, with the layer, counted from 1, and the head of attention, from 0, that is shown where.
 
 Words of answers look late, when all is known; cells look for their frame's label early, so that a change knows its
-time, and where one shows for the change before it, so that a list of them knows which comes next.
+time; where a thing is, or a change shows, they look for the one before it, so that a list knows which comes next.
 """
 
 SOURCE_KINDS = tuple(SOURCE_HEADS)
@@ -41,7 +42,9 @@ SOURCE_KINDS = tuple(SOURCE_HEADS)
 Offsets = Callable[[str], Sequence[tuple[int, int]]]
 """Gives where each token of a text begins and ends, in characters."""
 
-_THING, _MINUTE, _SECOND, _TENTH, _LABEL_SECOND, _LABEL_TENTH, _CHANGE_BEFORE = range(len(SOURCE_KINDS))
+_THING, _MINUTE, _SECOND, _TENTH, _LABEL_SECOND, _LABEL_TENTH, _CHANGE_BEFORE, _THING_BEFORE = range(
+    len(SOURCE_KINDS)
+)
 
 
 class Sources(NamedTuple):
@@ -69,7 +72,11 @@ def sources_of(
         questions: Those of the row, in its order.
     """
     stem = int((row.groups == 0).sum()) - 1
-    found = [*_label_sources(watched, row, offsets), *_change_sources(watched, cells, row)]
+    found = [
+        *_label_sources(watched, row, offsets),
+        *_change_sources(watched, cells, row),
+        *_thing_sources(watched, cells, row),
+    ]
     for number, question in enumerate(questions, start=1):
         places = np.flatnonzero(row.asked == number)
         said = list(_said(question, watched, cells))
@@ -109,8 +116,7 @@ def _label_sources(watched: Watched, row: PackedRow, offsets: Offsets) -> Iterat
 
 
 def _change_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[tuple[int, int, int]]:
-    """Yield where each change finds the one before it, the first one at the row's first token; of two in one frame
-    the upper one cannot find the lower."""
+    """Yield where each change finds the one before it, the first one at the row's first token."""
     before = 0
     for change in watched.changes():
         about = _changed(change.thing, change.came, change.at, watched, cells)
@@ -118,6 +124,17 @@ def _change_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[
         if before < place:
             yield place, _CHANGE_BEFORE, before
         before = place
+
+
+def _thing_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[tuple[int, int, int]]:
+    """Yield where each thing of a frame finds the one before it, the first one right before the frame."""
+    for at, frame in enumerate(row.frames):
+        before = frame.start - 1
+        for thing in watched.things(at):
+            place = frame.start + cell_of(watched.spot(thing, at), cells)
+            if before < place:
+                yield place, _THING_BEFORE, before
+            before = place
 
 
 def _clock_part(times: Sequence[re.Match[str]], start: int) -> int | None:

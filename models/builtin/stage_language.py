@@ -61,6 +61,7 @@ _SHARES = {
     "source_label_second": 0.2,
     "source_label_tenth": 0.1,
     "source_change_before": 0.3,
+    "source_thing_before": 0.3,
 }
 """How much each loss beside that of the answers counts."""
 

@@ -17,18 +17,10 @@ from models.builtin.cells import IGNORED, CellLabels
 from models.builtin.frames import FrameBatch, frame_batch
 from models.builtin.optimizing import Optimizers, share_of_rate
 from models.builtin.seeds import TOWER_FRAMES
-from models.builtin.things import MOST_OBJECTS
 from models.builtin.tower import Seen, patches_of, see
 
-_CLASSES = {
-    "colour": 7,
-    "shape": 5,
-    "zone": 10,
-    "centre": 2,
-    "rank": MOST_OBJECTS + 1,
-    "rest": MOST_OBJECTS + 1,
-}
-_WEIGHT = {"colour": 1.0, "shape": 3.0, "zone": 0.7, "centre": 1.5, "rank": 3.0, "rest": 3.0}
+_CLASSES = {"colour": 7, "shape": 5, "zone": 10, "centre": 2}
+_WEIGHT = {"colour": 1.0, "shape": 3.0, "zone": 0.7, "centre": 1.5}
 _log = logging.getLogger(__name__)
 
 

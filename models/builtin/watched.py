@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from models.builtin.architecture import PICTURES
 from models.builtin.cells import kind_order, reading_order
 from models.builtin.truth import SEEN_SHARE, SceneObject, SceneTruth, Spot
+from models.pictures import fit_cells
 
 LABEL = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?(\d\d):(\d\d):(\d\d)(?:\.(\d))?\]")
 """A frame's label: hour, minute, second, and the tenth where it has one."""
@@ -55,6 +57,7 @@ class Watched:
         if not moments:
             raise ValueError("nothing can be known of no frames")
         self.truth, self.moments = truth, tuple(moments)
+        self._cells = fit_cells(truth.width_px, truth.height_px, PICTURES)
         self._shares = [
             {thing.number: truth.visible_share(thing, moment.t_us) for thing in truth.objects}
             for moment in moments
@@ -65,9 +68,9 @@ class Watched:
         return Watched(self.truth, self.moments[: at + 1])
 
     def things(self, at: int = -1) -> tuple[SceneObject, ...]:
-        """Return what is seen in a used frame, third by third as one reads; within one third by kind."""
+        """Return what is seen in a used frame, as one reads."""
         found = [thing for thing in self.truth.objects if self.seen(thing, at)]
-        return tuple(sorted(found, key=lambda thing: reading_order(thing, self.spot(thing, at))))
+        return tuple(sorted(found, key=lambda thing: self._reading_order(thing, at)))
 
     def ever(self) -> tuple[SceneObject, ...]:
         """Return what is seen in any used frame."""
@@ -105,14 +108,14 @@ class Watched:
         return frames[-1] + 1 if frames and frames[-1] + 1 < len(self.moments) else None
 
     def changes(self) -> tuple[Change, ...]:
-        """Return what appeared and left, oldest first; within one frame what left first, then by kind."""
+        """Return what appeared and left, oldest first; within one frame as one reads."""
         found: list[Change] = []
         for thing in self.truth.objects:
             if (at := self.appeared(thing)) is not None:
                 found.append(Change(thing, True, at))
             if (at := self.left(thing)) is not None:
                 found.append(Change(thing, False, at))
-        return tuple(sorted(found, key=lambda change: (change.at, change.came, kind_order(change.thing))))
+        return tuple(sorted(found, key=lambda change: (change.at, self._shown_order(change))))
 
     def last_seen(self, thing: SceneObject) -> int:
         """Return the last used frame that shows a thing that was seen."""
@@ -140,6 +143,13 @@ class Watched:
         if abs(across) > abs(down):
             return Way.RIGHT if across > 0 else Way.LEFT
         return Way.DOWN if down > 0 else Way.UP
+
+    def _reading_order(self, thing: SceneObject, at: int) -> tuple[int, tuple[int, int]]:
+        return reading_order(thing, self.spot(thing, at), self._cells)
+
+    def _shown_order(self, change: Change) -> tuple[int, tuple[int, int]]:
+        """Return the order of where a change shows: at the thing, or where it was in the frame before."""
+        return self._reading_order(change.thing, change.at if change.came else change.at - 1)
 
     def _frames_with(self, thing: SceneObject) -> list[int]:
         return [at for at in range(len(self.moments)) if self.seen(thing, at)]

@@ -117,7 +117,7 @@ def test_every_cell_finds_the_second_and_the_tenth_in_its_frames_label() -> None
     row = pack(parts, [(asked,)], [CELLS] * 2, text=_Text(), tokens=TOKENS)
     found: dict[str, set[tuple[int, str]]] = {}
     for place, kind, origin in zip(*sources_of(seen, CELLS, [asked], row, _offsets), strict=True):
-        if not row.asked[place]:
+        if SOURCE_KINDS[kind].startswith("label_"):
             frame = next(n for n, frame in enumerate(row.frames) if frame.start <= place < frame.end)
             word = TOKENIZER.decode([int(row.ids[origin])])
             found.setdefault(SOURCE_KINDS[kind], set()).add((frame, word))
@@ -130,3 +130,19 @@ def test_a_change_finds_the_one_before_it_and_the_first_one_the_rows_first_token
     mine = found.kinds == SOURCE_KINDS.index("change_before")
     came, left = row.frames[1].start, row.frames[2].start + 6
     assert list(zip(found.places[mine], found.origins[mine], strict=True)) == [(came, 0), (left, came)]
+
+
+def test_a_thing_finds_the_one_before_it_in_its_frame_and_the_first_one_what_stands_before_the_frame() -> (
+    None
+):
+    asked = _asked(Asked.HAPPENED, Target())
+    row, _ = _read(asked)
+    found = sources_of(SCENE, CELLS, [asked], row, _offsets)
+    mine = found.kinds == SOURCE_KINDS.index("thing_before")
+    in_second = [
+        (int(place), int(origin))
+        for place, origin in zip(found.places[mine], found.origins[mine], strict=True)
+        if row.frames[1].start <= place < row.frames[1].end
+    ]
+    first = row.frames[1].start
+    assert in_second == [(first, first - 1), (first + 6, first)]

@@ -14,6 +14,15 @@ def test_things_are_told_from_left_to_right() -> None:
     assert [found.number for found in seen.things()] == [2, 1]
 
 
+def test_changes_of_one_frame_are_told_as_one_reads_whatever_they_are() -> None:
+    low, high = thing(1, at=(0.5, 0.9), leaves_s=0.5), thing(2, "blue", at=(0.5, 0.1), comes_s=0.5)
+    changes = watched(low, high).changes()
+    assert [(change.thing.number, change.came, change.at) for change in changes] == [
+        (2, True, 1),
+        (1, False, 1),
+    ]
+
+
 def test_appearing_and_leaving_are_told_by_the_first_used_frame_that_shows_them() -> None:
     guest = thing(1, comes_s=0.5, leaves_s=2.5)
     stays = thing(2, "blue", at=(0.8, 0.5))
