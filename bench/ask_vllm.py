@@ -1,31 +1,25 @@
 """From a question to its first word in vLLM: frames by pixels, by features inline, by ids cold and warm. ``bench ask --decoder vllm``
 
-A small random Qwen3-VL (about 5 million weights, 80 vision tokens a frame) answers in a real vLLM. The frames lie in this
-process's window and in a real Redis; each way of asking is the product's own, from ``qa`` on. A cold question is about
-frames that nobody asked about before, the warm one is another question about the same. ``own_share`` is the time from the
-accepted question to the request's first byte.
+A small random Qwen3-VL (about 5 million weights, 80 vision tokens a frame) answers in a real vLLM, one thread in float32. The
+frames lie in this process's window and in a real Redis; each way of asking is the product's own, from ``qa`` on. A cold
+question is about frames that nobody asked about before, the warm one is another question about the same. ``own_share`` is
+the time from the accepted question to the first byte of the request for vLLM.
 """
 
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
-from itertools import count
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bench.report import Figure, median_figure, p95_figure
-from bench.rig import CACHE, PartMissing
+from bench.rig import PartMissing
+from bench.vllm_rig import ENCODED, FRAME_TOKENS, encoded, jpegs, speaking_model
 from core.clock import ServiceClock
 from core.errors import ErrorKind, ServiceError
-from core.frames import Features
-from core.ids import FrameRef, make_frame_ref
+from core.ids import FrameRef
 from core.meter import NullMeter
 from core.spans import Span
 from featcache.redis import RedisWindow
@@ -35,25 +29,17 @@ from featcache.window import StoredFrame
 from livelens.decoder_frames import DecoderFrames
 from models.checkpoint import Checkpoint, read_checkpoint
 from models.openai_settings import OpenAISettings, RemoteLimits
-from models.opening import LocalModel, open_tower
 from models.vllm import VllmDecoder
 from models.vllm_settings import VllmLimits, VllmSettings
 from qa.answers import AnswerDelta, AnswerDone
-from sampler.jpeg import encode_jpeg
-from tests.support.pictures import ArrayPicture
 from tests.support.qa_stage import GATE, LIFE, SECOND_US, Stage
 from tests.support.redis_server import RedisServer
-from tests.support.tiny_model import SMALL, build_tiny_model
+from tests.support.tiny_model import SMALL
 from tests.support.vllm_server import PYTHON, VllmServer
 from tests.support.windows import stored
 
 FRAMES = (4, 16, 32, 64)
-FRAME_TOKENS = 80
-SIZE = (
-    320,
-    256,
-)  # as many cells of 32 pixels as a frame has tokens: pixels and ids cost the decoder the same
-ENCODED = 16
+ANSWER_TOKENS = 4
 STEP_US = SECOND_US // 4
 WAYS = ("pixels", "inline", "ids", "ids_warm")
 
@@ -94,9 +80,10 @@ async def measure(*, quick: bool) -> list[Figure]:
     """Return first-word times of each way by number of frames, their ratios, and our own share of them."""
     if not PYTHON.exists():
         raise PartMissing("vLLM's environment; make vllm-env")
-    rounds = 2 if quick else 6
+    rounds, sent = (3, 12) if quick else (10, 60)
+    folder = await asyncio.to_thread(speaking_model, "speaking-qwen3-vl", SMALL)
     checkpoint = read_checkpoint(
-        str(_model()), frame_tokens=FRAME_TOKENS, window_tokens=FRAME_TOKENS * max(FRAMES)
+        str(folder), frame_tokens=FRAME_TOKENS, window_tokens=FRAME_TOKENS * max(FRAMES)
     )
     with (
         RedisServer() as redis,
@@ -111,26 +98,35 @@ async def measure(*, quick: bool) -> list[Figure]:
                         start = rig.take(n)
                         laps[way, n].append(await rig.ask(way, start, n, "What happened?"))
                     laps["ids_warm", n].append(await rig.ask("ids", start, n, "And what else was there?"))
-    return _figures(laps)
+            # Few of the above have 64 frames, as the last one has; of our own share more are cheap to have.
+            more = [await rig.ask("ids", start, n, f"And what was that, {at}?") for at in range(sent)]
+    whole = (*laps["ids", 64], *laps["ids_warm", 64], *more)
+    return figures(laps, [lap.share_ms for lap in whole])
 
 
-def _figures(laps: dict[tuple[str, int], list[Lap]]) -> list[Figure]:
-    figures: list[Figure] = []
-    middle: dict[tuple[str, int], float] = {}
-    for (way, n), taken in laps.items():
-        times = [lap.first_word_ms for lap in taken]
-        middle[way, n] = statistics.median(times)
-        figures.append(median_figure(f"ask_vllm.{way}.{n}.median", times, "ms"))
-    for n in FRAMES:
-        ratio = middle["ids", n] / middle["pixels", n]
-        figures.append(
-            Figure(f"ask_vllm.ids_over_pixels.{n}", ratio, "x", (ratio, ratio), len(laps["ids", n]))
-        )
-    ratio = middle["ids_warm", 64] / middle["ids", 4]
-    figures.append(Figure("ask_vllm.warm_64_over_ids_4", ratio, "x", (ratio, ratio), len(laps["ids", 4])))
-    shares = [lap.share_ms for way in ("ids", "ids_warm") for lap in laps[way, 64]]
-    figures.append(p95_figure("ask_vllm.own_share.64.p95", shares, "ms"))
-    return figures
+def figures(laps: Mapping[tuple[str, int], Sequence[Lap]], shares_ms: Sequence[float]) -> list[Figure]:
+    """Return the rows of laps by way and number of frames, and of our own share of questions about 64 frames.
+
+    The spread of a ratio is that of its rounds.
+    """
+    return [
+        *(
+            median_figure(f"ask_vllm.{way}.{n}.median", [lap.first_word_ms for lap in taken], "ms")
+            for (way, n), taken in laps.items()
+        ),
+        *(_ratio(f"ask_vllm.ids_over_pixels.{n}", laps["ids", n], laps["pixels", n]) for n in FRAMES),
+        _ratio("ask_vllm.warm_64_over_ids_4", laps["ids_warm", 64], laps["ids", 4]),
+        median_figure("ask_vllm.own_share.64.median", shares_ms, "ms"),
+        p95_figure("ask_vllm.own_share.64.p95", shares_ms, "ms"),
+    ]
+
+
+def _ratio(name: str, over: Sequence[Lap], under: Sequence[Lap]) -> Figure:
+    middle = statistics.median(lap.first_word_ms for lap in over) / statistics.median(
+        lap.first_word_ms for lap in under
+    )
+    rounds = [a.first_word_ms / b.first_word_ms for a, b in zip(over, under, strict=True)]
+    return Figure(name, middle, "x", (min(middle, *rounds), max(middle, *rounds)), len(rounds))
 
 
 class _Rig:
@@ -164,7 +160,7 @@ class _Rig:
         stage = self._stage
         stage.decoder = self._decoders[way]
         times = self._times[start : start + frames]
-        question = stage.question(text, window=Span(times[0], times[-1] + 1), max_tokens=4)
+        question = stage.question(text, window=Span(times[0], times[-1] + 1), max_tokens=ANSWER_TOKENS)
         lap = self._lap = Lap(accepted=time.monotonic())
         done: AnswerDone | None = None
         async with aclosing(stage.asker().ask(question)) as answer:
@@ -172,7 +168,7 @@ class _Rig:
                 if isinstance(value, AnswerDelta) and not lap.first_word:
                     lap.first_word = time.monotonic()
                 done = value if isinstance(value, AnswerDone) else done
-        if done is None or done.frames_used != frames or done.model == "measured":
+        if done is None or not lap.first_word or done.frames_used != frames or done.model == "measured":
             raise PartMissing(f"an answer by {way} over {frames} frames: {done}")
         return lap
 
@@ -184,10 +180,10 @@ async def _rig(checkpoint: Checkpoint, url: str, redis_url: str, rounds: int) ->
     redis = RedisSettings(url=redis_url)
     window = RedisWindow(redis, settings=Settings(retention_us=1 << 55), meter=NullMeter())
     await window.open_camera(GATE, LIFE)
-    features = await _encoded(checkpoint)
+    features = await encoded(checkpoint)
     times = [stage.now_us - (total - at) * STEP_US for at in range(total)]
-    for (at, t_us), jpeg in zip(enumerate(times), _jpegs(), strict=False):
-        frame = _frame(t_us, at, jpeg, features[at % ENCODED])
+    for (at, t_us), jpeg in zip(enumerate(times), jpegs(), strict=False):
+        frame = stored(t_us, seq=at, jpeg=jpeg, features=features[at % ENCODED])
         await stage.window.put(frame, incarnation=LIFE)
         await window.put(frame, incarnation=LIFE)
     limits = RemoteLimits(frame_tokens=FRAME_TOKENS, window_tokens=FRAME_TOKENS * max(FRAMES), attempts=1)
@@ -208,44 +204,3 @@ async def _rig(checkpoint: Checkpoint, url: str, redis_url: str, rounds: int) ->
         for decoder in decoders.values():
             await decoder.aclose()
         await window.aclose()
-
-
-def _frame(t_us: int, seq: int, jpeg: bytes, features: Features) -> StoredFrame:
-    ref = make_frame_ref(GATE, t_us, encoder=features.encoder_version, detail=str(FRAME_TOKENS))
-    return replace(stored(t_us, seq=seq, jpeg=jpeg, features=features), ref=ref)
-
-
-def _pictures() -> Iterator[NDArray[np.uint8]]:
-    """Yield pictures of which no two are alike: coarse noise, which a JPEG keeps."""
-    width, height = SIZE
-    for seed in count():
-        coarse = np.random.default_rng(seed).integers(0, 256, (height // 32, width // 32, 3), dtype=np.uint8)
-        yield np.kron(coarse, np.ones((32, 32, 1), np.uint8))
-
-
-def _jpegs() -> Iterator[bytes]:
-    return (encode_jpeg(picture, 80) for picture in _pictures())
-
-
-async def _encoded(checkpoint: Checkpoint) -> list[Features]:
-    """Return the features of a few pictures, from the model's own tower."""
-    choice = LocalModel(str(checkpoint.folder), frame_tokens=FRAME_TOKENS)
-    with ThreadPoolExecutor(1) as executor:
-        tower = await asyncio.to_thread(
-            open_tower, choice, executor=executor, clock=ServiceClock(), meter=NullMeter()
-        )
-        await tower.start()
-        try:
-            return [
-                await tower.encode(ArrayPicture(picture))
-                for picture, _ in zip(_pictures(), range(ENCODED), strict=False)
-            ]
-        finally:
-            await tower.aclose()
-
-
-def _model() -> Path:
-    folder = CACHE / "small-qwen3-vl"
-    if not (folder / "model.safetensors").exists():
-        build_tiny_model(folder, shape=SMALL)
-    return folder
