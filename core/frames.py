@@ -1,8 +1,9 @@
 """A frame on its way from the camera to the window: decoded, kept, encoded."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,20 +79,48 @@ class BadFeatures(ValueError):
     """Feature data whose length, shape or values cannot be what its header says."""
 
 
+class FarBytes(ABC):
+    """Bytes that lie on a device, such as a GPU, and not in this process's memory.
+
+    They stay as they are for as long as this is held. ``len`` counts them.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def room_bytes(self) -> int:
+        """Return the bytes they take on the device, never fewer than they are."""
+
+    @abstractmethod
+    def near(self) -> bytes | memoryview:
+        """Return a copy in memory. Raises a ServiceError where the device does not give them."""
+
+    @abstractmethod
+    def on(self, device: str) -> Any | None:  # Any: a torch tensor, which only those know who compute
+        """Return a copy as a flat torch tensor of uint8, made on ``device``; None where they lie on another.
+
+        Raises a ServiceError where the device does not give them.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
     """All that is cached of one sample's picture: its vision tokens, as raw little-endian bits.
 
     Attributes:
         data: ``tokens * width`` values of ``dtype``, row by row; a view where they are part of a larger value.
-            Behind int8 values one scale per token, as 32-bit floats above 0.
+            Behind int8 values one scale per token, as 32-bit floats above 0. On a device they were checked before.
         dtype: BF16 or F16 (2 bytes a value), or one of the narrow ones (1 byte a value, 4 bytes a token).
         shape: (tokens, width). For Qwen3-VL the width is hidden × (1 + DeepStack layers).
         grid: (t, h, w) patches before merging; t is 1 for one frame.
         encoder_version: 12 hex digits that name encoder, processor settings and our format.
     """
 
-    data: bytes | memoryview
+    data: bytes | memoryview | FarBytes
     dtype: FeatureType
     shape: tuple[int, int]
     grid: tuple[int, int, int]
@@ -104,6 +133,8 @@ class Features:
         size_bytes = tokens * (width + 4) if self.dtype.narrow else tokens * width * 2
         if len(self.data) != size_bytes:
             raise BadFeatures(f"{self.shape} of {self.dtype} takes {size_bytes} bytes, got {len(self.data)}")
+        if isinstance(self.data, FarBytes):
+            return
         if self.dtype.narrow:
             scales = self.scales()
             if not (np.isfinite(scales).all() and (scales > 0).all()):
@@ -112,21 +143,34 @@ class Features:
         if not _all_finite(self.bits().reshape(-1), 0x7F80 if self.dtype is FeatureType.BF16 else 0x7C00):
             raise BadFeatures("features hold values that are not finite")
 
+    @property
+    def far(self) -> FarBytes | None:
+        """Return the data where it lies on a device, None where it lies in memory."""
+        return self.data if isinstance(self.data, FarBytes) else None
+
+    def near(self) -> bytes | memoryview:
+        """Return the data in memory, copied there where it lies on a device."""
+        return self.data.near() if isinstance(self.data, FarBytes) else self.data
+
+    def brought_near(self) -> "Features":
+        """Return the same features with their data in memory, checked anew; themselves where it lies there."""
+        return replace(self, data=self.data.near()) if isinstance(self.data, FarBytes) else self
+
     def bits(self) -> NDArray[np.uint16]:
-        """Return the raw 16-bit patterns, shape (tokens, width), without copying. Not for narrow ones."""
+        """Return the raw 16-bit patterns, shape (tokens, width), without copying in memory. Not for narrow ones."""
         if self.dtype.narrow:
             raise BadFeatures(f"features of {self.dtype} have no 16-bit patterns; widen them first")
-        return np.frombuffer(self.data, dtype="<u2").reshape(self.shape)
+        return np.frombuffer(self.near(), dtype="<u2").reshape(self.shape)
 
     def steps(self) -> NDArray[np.int8]:
-        """Return the int8 values of narrow features, shape (tokens, width), without copying."""
+        """Return the int8 values of narrow features, shape (tokens, width), without copying in memory."""
         tokens, width = self.shape
-        return np.frombuffer(self.data, dtype=np.int8, count=tokens * width).reshape(self.shape)
+        return np.frombuffer(self.near(), dtype=np.int8, count=tokens * width).reshape(self.shape)
 
     def scales(self) -> NDArray[np.float32]:
-        """Return the scale of each token of narrow features, without copying."""
+        """Return the scale of each token of narrow features, without copying in memory."""
         tokens, width = self.shape
-        return np.frombuffer(self.data, dtype="<f4", offset=tokens * width)
+        return np.frombuffer(self.near(), dtype="<f4", offset=tokens * width)
 
     @property
     def tokens(self) -> int:

@@ -44,9 +44,9 @@ def encode_frame(frame: StoredFrame) -> bytes:
 
 
 def frame_pieces(frame: StoredFrame) -> tuple[bytes | memoryview, ...]:
-    """Return the pieces of a frame's value: header, features, JPEG, record. Nothing is copied."""
+    """Return the pieces of a frame's value: header, features, JPEG, record. What lies in memory is not copied."""
     features = frame.features
-    data = features.data if features else b""
+    data = features.near() if features else b""
     record = _WRITER.encode(
         {
             "ref": frame.ref,

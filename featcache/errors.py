@@ -45,3 +45,24 @@ class FrameTooLarge(ServiceError):
         self.camera_id = camera_id
         self.size_bytes = size_bytes
         self.budget_bytes = budget_bytes
+
+
+class PagesRefused(ServiceError):
+    """Pages that cannot be allocated as the settings ask: key, value and why, in one line."""
+
+    code = "pages_refused"
+    kind = ErrorKind.INVALID
+
+    def __init__(self, setting: str, why: str) -> None:
+        super().__init__(f"window.{setting}: {why}")
+
+
+class PagesLost(ServiceError):
+    """The device that holds features failed; they are gone."""
+
+    code = "pages_lost"
+    kind = ErrorKind.UNAVAILABLE
+
+    def __init__(self, device: str) -> None:
+        super().__init__(f"{device}, where features lie, did not do what it was asked")
+        self.device = device

@@ -73,6 +73,7 @@ def widened(frame: StoredFrame) -> StoredFrame:
     features = frame.features
     if features is None or not features.dtype.narrow:
         return frame
+    features = features.brought_near()
     dtype = _WIDE[features.dtype]
     with np.errstate(over="ignore"):
         values = features.steps().astype(np.float32) * features.scales()[:, None]

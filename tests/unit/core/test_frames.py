@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.frames import BadFeatures, Features, FeatureType
+from core.frames import BadFeatures, FarBytes, Features, FeatureType
 
 VERSION = "0123456789ab"
 
 
 def features(
-    data: bytes,
+    data: bytes | FarBytes,
     *,
     dtype: FeatureType = FeatureType.BF16,
     shape: tuple[int, int] = (2, 3),
@@ -117,3 +117,47 @@ def test_bf16_is_taken_exactly_where_every_value_is_finite(values: list[int]) ->
 def test_features_are_equal_bit_for_bit_only() -> None:
     assert features(ONES) == features(ONES)
     assert features(ONES) != features(bits(*[0x3F80] * 5, 0x3F81))
+
+
+class Elsewhere(FarBytes):
+    """Bytes that pass for such as lie on a device."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.copies = 0
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @property
+    def room_bytes(self) -> int:
+        return len(self.data)
+
+    def near(self) -> bytes:
+        self.copies += 1
+        return self.data
+
+    def on(self, device: str) -> None:
+        return None
+
+
+def test_features_on_a_device_are_read_when_somebody_asks_and_not_before() -> None:
+    there = Elsewhere(ONES)
+    made = features(there)
+    assert (made.far, there.copies) == (there, 0)
+    assert made.bits().tolist() == features(ONES).bits().tolist()
+    assert made.near() == ONES
+
+
+def test_features_on_a_device_are_of_the_length_that_their_shape_says() -> None:
+    with pytest.raises(BadFeatures):
+        features(Elsewhere(ONES[:-1]))
+
+
+def test_what_is_brought_near_is_checked_anew() -> None:
+    near = features(Elsewhere(ONES)).brought_near()
+    assert (near.far, near) == (None, features(ONES))
+    assert near.brought_near() is near
+    broken = features(Elsewhere(bits(*[0x3F80] * 5, 0x7F80)))
+    with pytest.raises(BadFeatures):
+        broken.brought_near()
