@@ -51,12 +51,14 @@ class ConnectorSettings:
 
     Attributes:
         encoder: The encoder whose features the model reads; empty: any of the right width.
+        feature_type: What it makes, ``bf16`` or ``f16``; empty: either.
         staging_bytes: Features fetched and kept ready.
         fetch_timeout_us: Longest time a request may wait for its frames.
         redis: Where the window's published copy is.
     """
 
     encoder: str = ""
+    feature_type: str = ""
     staging_bytes: int = 1 << 30
     fetch_timeout_us: int = 5_000_000
     redis: RedisSettings = field(default_factory=RedisSettings)
@@ -97,7 +99,8 @@ class WindowConnector(ECConnectorBase):  # type: ignore[misc]  # as above
             vllm_config.ec_transfer_config.ec_connector_extra_config, os.environ
         )
         width = feature_width(vllm_config.model_config.hf_config)
-        self._model = ModelFeatures(width, settings.encoder)
+        dtype = FeatureType(settings.feature_type) if settings.feature_type else None
+        self._model = ModelFeatures(width, settings.encoder, dtype)
         self._token_bytes = 2 * width
         self._staging: Staging[Tensor] = Staging(
             capacity_bytes=settings.staging_bytes, limit_us=settings.fetch_timeout_us

@@ -10,6 +10,7 @@ from core.ids import FrameRef, InvalidFrameRef, split_frame_ref
 
 Grid = tuple[int, int, int]
 
+_WIDE = (FeatureType.BF16, FeatureType.F16)
 _PLACEHOLDER_FIELDS = frozenset({"image_grid_thw", "video_grid_thw", "timestamps", "second_per_grid_ts"})
 """What only says how large a picture is. A part that carries nothing else is asked for by id."""
 
@@ -53,10 +54,12 @@ class ModelFeatures:
     Attributes:
         width: Values of one token: hidden × (1 + DeepStack layers).
         encoder: 12 hex digits of the encoder; empty: whichever, of this width.
+        dtype: What that encoder makes; None: either 16-bit type.
     """
 
     width: int
     encoder: str = ""
+    dtype: FeatureType | None = None
 
     def ref_of(self, identifier: str) -> FrameRef | Refusal:
         """Return the frame that an identifier names, or why it cannot be one."""
@@ -75,7 +78,7 @@ class ModelFeatures:
         """
         if features is None:
             return Refusal.NO_FEATURES
-        if features.dtype not in (FeatureType.BF16, FeatureType.F16):
+        if features.dtype not in ((self.dtype,) if self.dtype else _WIDE):
             return Refusal.DTYPE
         if features.shape[1] != self.width:
             return Refusal.WIDTH

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from core.frames import FeatureType
 from featcache.redis_settings import RedisSettings
 from livelens.decoder_profile import MODEL_CONTEXT_TOKENS, DecoderProfile, Device, Role
 from livelens.errors import WrongSetting
@@ -50,6 +51,7 @@ class Found:
         name: What the model is called.
         context_tokens: The model's own limit.
         encoder: The encoder whose features it reads, 12 hex digits.
+        feature_type: Their number type.
         dtype: The number type where the profile says ``auto``.
         kv8: It can keep KV at 8 bit; a CPU needs AVX-512 for that.
     """
@@ -61,6 +63,7 @@ class Found:
     name: str
     context_tokens: int
     encoder: str
+    feature_type: FeatureType = FeatureType.BF16
     dtype: str = "auto"
     kv8: bool = True
 
@@ -213,6 +216,7 @@ def _connector(profile: DecoderProfile, found: Found) -> dict[str, Any]:
         "ec_connector_module_path": CONNECTOR_MODULE,
         "ec_connector_extra_config": {
             "encoder": found.encoder,
+            "feature_type": found.feature_type,
             "staging_bytes": profile.staging_bytes,
             "fetch_timeout_us": profile.fetch_timeout_us,
             "redis": redis,

@@ -55,6 +55,7 @@ def look_around(profile: DecoderProfile, *, folder: Path | None = None) -> Found
         name=checkpoint.name,
         context_tokens=checkpoint.context_tokens,
         encoder=checkpoint.encoder_version,
+        feature_type=checkpoint.feature_type,
         dtype="float32"
         if profile.model == BUILTIN
         else "auto",  # as the built-in model computes in our process

@@ -33,7 +33,11 @@ def test_features_are_for_a_model_by_width_type_and_encoder() -> None:
     assert MODEL.judge(None) is Refusal.NO_FEATURES
     assert ModelFeatures(width=16, encoder=ENCODER).judge(good) is Refusal.WIDTH
     assert MODEL.judge(replace(good, encoder_version="ffffffffffff")) is Refusal.ENCODER
-    assert MODEL.judge(replace(good, dtype=FeatureType.F16, data=bytes(64))) is None
+    halves = replace(good, dtype=FeatureType.F16, data=bytes(64))
+    assert MODEL.judge(halves) is None
+    bf16_only = replace(MODEL, dtype=FeatureType.BF16)
+    assert bf16_only.judge(good) is None
+    assert bf16_only.judge(halves) is Refusal.DTYPE
 
 
 def test_a_frame_fits_by_tokens_and_by_grid_where_the_request_says_one() -> None:

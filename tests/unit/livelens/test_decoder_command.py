@@ -69,6 +69,7 @@ def test_frame_ids_need_redis_and_its_address_stays_out_of_the_command() -> None
     assert (config["ec_connector"], config["ec_role"]) == ("WindowConnector", "ec_consumer")
     assert config["ec_connector_module_path"] == "featcache.vllm_connector"
     assert config["ec_connector_extra_config"]["encoder"] == "0123456789ab"
+    assert config["ec_connector_extra_config"]["feature_type"] == "bf16"
     assert config["ec_connector_extra_config"]["redis"] == {"prefix": "mine"}
     assert start.environment["LIVELENS_CONNECTOR_REDIS_URL"] == "unix:///run/redis.sock"
 
