@@ -2,7 +2,9 @@
 
 import pickle
 import struct
+import tracemalloc
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -58,9 +60,19 @@ async def test_another_process_reads_what_was_published(writer: RedisWindow, rea
     assert await reader.records(GATE, EVER) == (StaticSpan(1, 2),)
 
 
+class _Canary:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.touch, (self.path,))
+
+
 async def test_forged_values_are_left_out_and_counted_and_the_rest_is_used(
-    writer: RedisWindow, reader: RedisReader
+    writer: RedisWindow, reader: RedisReader, tmp_path: Path
 ) -> None:
+    """B29: truncated, of another dtype, NaN, of another width, of a wrong header length, a pickle, misplaced."""
+    canary = tmp_path / "canary"
     frames = [stored(t, seq=t, features=features_of(seed=t)) for t in range(10, 20)]
     for frame in frames:
         await writer.put(frame, incarnation=FIRST_LIFE)
@@ -71,17 +83,37 @@ async def test_forged_values_are_left_out_and_counted_and_the_rest_is_used(
         12: good[:5] + b"\x07" + good[6:],
         13: good[:HEADER_BYTES] + struct.pack("<H", 0x7FC0) + good[HEADER_BYTES + 2 :],
         14: good[:12] + struct.pack("<I", 9) + good[16:],
-        15: pickle.dumps({"features": [1.0]}),
+        15: pickle.dumps(_Canary(canary)),
         16: good,
+        17: good[:28] + struct.pack("<I", 1) + good[32:],
     }
     for t_us, value in forged.items():
         await raw(reader, "SET", KEYS.frame(t_us), value)
     found = await reader.fetch([frame.ref for frame in frames])
-    assert [frame.t_us for frame in found] == [10, 17, 18, 19]
+    assert found == (frames[0], frames[8], frames[9])
+    assert not canary.exists()
     assert sum(count for _, count in reader.refused) == len(forged)
     assert isinstance(reader._meter, TallyMeter)
     assert reader._meter.total(Metric.FEATURES_REFUSED) == len(forged)
     assert await reader.at(GATE, 11) is None
+
+
+async def test_the_size_a_header_declares_is_checked_before_memory_is_taken(
+    writer: RedisWindow, reader: RedisReader
+) -> None:
+    """B29: a value of some hundred bytes that claims 2^20 tokens of 2^20 columns."""
+    frame = stored(10, features=features_of())
+    await writer.put(frame, incarnation=FIRST_LIFE)
+    good = await raw(reader, "GET", KEYS.frame(10))
+    assert isinstance(good, bytes)
+    await raw(reader, "SET", KEYS.frame(10), good[:8] + struct.pack("<II", 1 << 20, 1 << 20) + good[16:])
+    tracemalloc.start()
+    try:
+        assert await reader.fetch([frame.ref]) == ()
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+    assert reader.refused == (("features", 1),)
 
 
 async def test_forged_entries_and_records_are_left_out(writer: RedisWindow, reader: RedisReader) -> None:

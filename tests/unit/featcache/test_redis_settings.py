@@ -20,6 +20,7 @@ from featcache.redis_settings import RedisSettings
     ],
 )
 def test_a_wrong_setting_is_named(name: str, value: Any) -> None:
+    """B29 too: an address that asks for text decoding is refused, not obeyed."""
     with pytest.raises(ValueError, match=name):
         RedisSettings(**{name: value})
 
