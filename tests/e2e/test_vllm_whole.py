@@ -7,10 +7,8 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-import redis
 
-from core.ids import CameraId, Incarnation, split_frame_ref
-from featcache.redis_keys import LifeKeys
+from core.ids import CameraId
 from tests.support.vllm_questions import (
     Reply,
     Shot,
@@ -22,6 +20,8 @@ from tests.support.vllm_questions import (
     draw,
     encode_shots,
     inline,
+    life_of,
+    overwrite,
     published,
 )
 from tests.support.vllm_server import counter
@@ -88,13 +88,13 @@ async def test_a_question_by_id_moves_no_pictures_and_a_second_one_finds_its_blo
     assert counter(served.url, "vllm:prefix_cache_hits_total") >= hits + whole_blocks > hits
 
 
-@pytest.mark.parametrize("change", ["short", "pickle", "nan", "width", "tokens"])
+@pytest.mark.parametrize("change", ["short", "pickle", "nan", "width", "dtype", "tokens"])
 async def test_a_forged_frame_fails_its_own_question_only(
     served: Served, shots: tuple[Shot, ...], change: str
 ) -> None:
     refused = counter(served.url, "vllm:livelens_frames_refused_total")
-    forged = shots[3]
-    overwrite(served, forged, damaged(forged, change))
+    forged = shots[3].frame
+    overwrite(served.redis_url, life_of(forged.camera_id), forged, damaged(forged, change))
     bad, good = await asyncio.gather(
         asyncio.to_thread(ask, served.url, by_id(shots, QUESTIONS[0])),
         asyncio.to_thread(ask, served.url, by_id([*shots[:3], *shots[4:]], QUESTIONS[0])),
@@ -155,15 +155,6 @@ async def test_many_questions_at_once_from_two_cameras_are_all_answered_as_alone
         *(asyncio.to_thread(ask, served.url, by_id(halves[n % 2], QUESTIONS[0])) for n in range(12))
     )
     assert [reply.text for reply in replies] == [alone[n % 2] for n in range(12)]
-
-
-def overwrite(served: Served, shot: Shot, value: bytes) -> None:
-    """Put other bytes where a frame lies."""
-    parts = split_frame_ref(shot.frame.ref)
-    keys = LifeKeys.of("livelens", parts.camera_id, Incarnation(f"life-{parts.camera_id}"))
-    with redis.Redis.from_url(served.redis_url) as client:
-        assert client.exists(keys.frame(parts.t_us))
-        client.set(keys.frame(parts.t_us), value)
 
 
 def healthy(served: Served) -> bool:

@@ -56,9 +56,9 @@ def spanning(start: str, end: str) -> Span:
 class FakeCameras:
     """Passes for the registry, as far as asking needs it."""
 
-    def __init__(self, *ids: CameraId) -> None:
+    def __init__(self, *ids: CameraId, zone: ZoneInfo = BERLIN) -> None:
         self._cameras = {
-            camera_id: Camera(camera_id, str(camera_id), Source("rtsp://host/1"), BERLIN, LIFE, 0)
+            camera_id: Camera(camera_id, str(camera_id), Source("rtsp://host/1"), zone, LIFE, 0)
             for camera_id in ids
         }
 

@@ -7,6 +7,7 @@ ask(url, by_id(shots, "What is there?"))                     # -> Reply(status, 
 
 import base64
 import io
+import pickle
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -15,13 +16,16 @@ from typing import Any
 
 import httpx2
 import numpy as np
+import redis
 from numpy.typing import NDArray
 
 from core.clock import ServiceClock
-from core.frames import KeepReason
+from core.frames import FeatureType, KeepReason
 from core.ids import CameraId, FrameRef, Incarnation, make_frame_ref
 from core.meter import NullMeter
+from featcache.codec import HEADER_BYTES, encode_frame
 from featcache.redis import RedisWindow
+from featcache.redis_keys import LifeKeys
 from featcache.redis_settings import RedisSettings
 from featcache.settings import Settings
 from featcache.window import StoredFrame
@@ -107,13 +111,19 @@ async def encode_shots(camera_id: CameraId, *, count: int, first: int = 0) -> tu
             await engine.aclose()
 
 
+def life_of(camera_id: CameraId) -> Incarnation:
+    """Return the incarnation under which ``published`` stores a camera's frames."""
+    return Incarnation(f"life-{camera_id}")
+
+
 @asynccontextmanager
 async def published(redis_url: str, shots: Sequence[Shot]) -> AsyncIterator[RedisWindow]:
     """Publish pictures of one camera; leaving deletes the camera."""
     window = RedisWindow(
         RedisSettings(url=redis_url), settings=Settings(retention_us=1 << 55), meter=NullMeter()
     )
-    camera_id, life = shots[0].frame.camera_id, Incarnation(f"life-{shots[0].frame.camera_id}")
+    camera_id = shots[0].frame.camera_id
+    life = life_of(camera_id)
     try:
         await window.open_camera(camera_id, life)
         for shot in shots:
@@ -183,36 +193,39 @@ def ask(url: str, request: Json) -> Reply:
     )
 
 
-def damaged(shot: Shot, change: str) -> bytes:
-    """Return the value of a frame as somebody else might leave it: short, pickle, nan, width, other."""
-    import pickle
-
-    from featcache.codec import HEADER_BYTES, encode_frame
-
-    frame, features = shot.frame, shot.frame.features
+def damaged(frame: StoredFrame, change: str) -> bytes:
+    """Return the value of a frame as somebody else might leave it: short, dtype, nan, width, tokens, pickle."""
+    features = frame.features
     assert features is not None
     good = encode_frame(frame)
+    tokens, width = features.shape
+    data, end = features.data, HEADER_BYTES + len(features.data)
     match change:
         case "short":
             return good[: len(good) // 2]
-        case "pickle":
-            return pickle.dumps({"frame": frame.ref})
+        case "dtype":
+            other = FeatureType.F16 if features.dtype is FeatureType.BF16 else FeatureType.BF16
+            return encode_frame(replace(frame, features=replace(features, dtype=other)))
         case "nan":
-            return (
-                good[:HEADER_BYTES] + b"\xff" * len(features.data) + good[HEADER_BYTES + len(features.data) :]
-            )
+            return good[:HEADER_BYTES] + b"\xff" * len(data) + good[end:]
         case "width":
-            tokens, width = features.shape
-            half = replace(features, data=features.data[: tokens * width], shape=(tokens, width // 2))
+            half = replace(features, data=data[: tokens * width], shape=(tokens, width // 2))
             return encode_frame(replace(frame, features=half))
         case "tokens":
-            tokens, width = features.shape
-            fewer = replace(
-                features, data=features.data[: width * 2 * (tokens // 2)], shape=(tokens // 2, width)
-            )
+            fewer = replace(features, data=data[: width * 2 * (tokens // 2)], shape=(tokens // 2, width))
             return encode_frame(replace(frame, features=fewer))
+        case "pickle":
+            return pickle.dumps({"frame": frame.ref})
         case _:
             raise AssertionError(change)
+
+
+def overwrite(redis_url: str, incarnation: Incarnation, frame: StoredFrame, value: bytes) -> None:
+    """Put other bytes where a frame lies."""
+    keys = LifeKeys.of(RedisSettings().prefix, frame.camera_id, incarnation)
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.exists(keys.frame(frame.t_us))
+        client.set(keys.frame(frame.t_us), value)
 
 
 def _named(shot: Shot, ref: str) -> Json:
