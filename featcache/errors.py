@@ -19,7 +19,8 @@ class WindowUnavailable(ServiceError):
     retryable = True
 
     def __init__(self, camera_id: CameraId) -> None:
-        super().__init__(f"the window did not answer for camera {camera_id!r}")
+        about = f" for camera {camera_id!r}" if camera_id else ""
+        super().__init__(f"the window did not answer{about}")
         self.camera_id = camera_id
 
 
@@ -62,6 +63,7 @@ class PagesLost(ServiceError):
 
     code = "pages_lost"
     kind = ErrorKind.UNAVAILABLE
+    retryable = True
 
     def __init__(self, device: str) -> None:
         super().__init__(f"{device}, where features lie, did not do what it was asked")

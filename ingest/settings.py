@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 class IngestSettings:
     """How sources are read. All times in seconds."""
 
+    enabled: bool = True
+    """Take cameras in. If not, this process keeps no window and encodes nothing; it answers from the one in ``redis.url``."""
     connect_timeout_s: float = 10.0
     """From the first attempt to reach a source to its first facts: connected, asked, tracks known."""
     read_timeout_s: float = 10.0

@@ -60,10 +60,14 @@ class EngineEncoder:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The decoder of this process, and the encoder that feeds the window for it; None where there is none."""
+    """The decoder of this process, and the encoder that feeds the window for it; None where there is none.
+
+    ``knows`` tells pictures of the model's world from others; None where it takes all.
+    """
 
     decoder: Decoder | None = None
     encoder: EngineEncoder | None = None
+    knows: KnowsPicture | None = None
 
     def answered_by(self, *, encoded: bool) -> str:
         """Return the name that answers about a camera carry.
@@ -142,7 +146,7 @@ async def answering(
     Args:
         executor: The picture pool; it stays the caller's.
         knows: Tells the built-in model's pictures from others; by default the model's own check.
-        window: This process's own frames, for a decoder that reads Redis while Redis is away.
+        window: This process's own frames, for a decoder that reads Redis while Redis is away; None where it has none.
     Raises:
         ModelNotLoadable: the model cannot be loaded.
         WrongSetting: as ``choose_model``.
@@ -159,24 +163,20 @@ async def answering(
         stack.push_async_callback(decoder.aclose)
         await decoder.start()
         engine = decoder if isinstance(decoder, Engine) else None
-        if isinstance(choice, VllmModel) and choice.encoder is not None:
+        if isinstance(choice, VllmModel) and choice.encoder is not None and settings.ingest.enabled:
             engine = await asyncio.to_thread(
                 open_tower, choice.encoder, executor=executor, clock=clock, meter=meter
             )
             stack.push_async_callback(engine.aclose)
             await engine.start()
-        yield Answering(decoder, _encoder(engine, executor, knows) if engine else None)
+        known = (knows or _known_to_builtin()) if decoder.profile.own_world else None
+        yield Answering(decoder, _encoder(engine, executor, known) if engine else None, known)
 
 
 def _encoder(engine: Engine, executor: Executor, knows: KnowsPicture | None) -> EngineEncoder:
     profile = engine.profile
-    return EngineEncoder(
-        engine,
-        profile.encoder_version or "",
-        str(profile.frame_tokens),
-        executor,
-        (knows or _known_to_builtin()) if profile.own_world else None,
-    )
+    version, detail = profile.encoder_version or "", str(profile.frame_tokens)
+    return EngineEncoder(engine, version, detail, executor, knows)
 
 
 @asynccontextmanager

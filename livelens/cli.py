@@ -113,6 +113,10 @@ def serve(
     model_url: ModelUrlOption = None,
     model_name: ModelNameOption = None,
     decoder_url: DecoderUrlOption = None,
+    no_ingest: Annotated[
+        bool,
+        typer.Option("--no-ingest", help="Take no cameras in: answer from the window that others publish."),
+    ] = False,
 ) -> None:
     """Start the service with the cameras registered so far."""
     _serve(
@@ -124,6 +128,7 @@ def serve(
             "model_url": model_url,
             "model_name": model_name,
             "decoder_url": decoder_url,
+            "ingest": {"enabled": False} if no_ingest else None,
         },
         demo=False,
         browser=not no_browser,

@@ -34,6 +34,15 @@ FORGET_EVERY_S = 3600.0
 DAY_US = 86_400_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service: its web server, not serving yet, and the parts that the start still needs."""
+
+    server: Server
+    cameras: CameraRegistry
+    feeds: Feeds
+
+
 class MeasuredCameras(Protocol):
     """Cameras that are counted."""
 
@@ -93,7 +102,7 @@ def edges(ground: Ground, inside: Inside) -> Server:
             encoder=lambda: answers.encoder,
             executor=ground.sent,
             clock=ground.clock,
-            knows=answers.encoder.knows if answers.encoder else None,
+            knows=answers.knows,
             meter=ground.meter,
         ),
         settings.chat,

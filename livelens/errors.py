@@ -80,3 +80,27 @@ class PartFailed(ServiceError):
     def __init__(self, part: str, why: str) -> None:
         super().__init__(f"{part} {why}")
         self.part = part
+
+
+class CamerasElsewhere(ServiceError):
+    """Something that needs the camera itself, in a process that takes none in."""
+
+    code = "cameras_elsewhere"
+    kind = ErrorKind.CONFLICT
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this process takes no cameras in, it answers from the window that others publish; "
+            "register, change, probe and watch cameras where they come in"
+        )
+
+
+class OwnerAway(ServiceError):
+    """Stored in a camera's state: nothing has been heard for a while of the process that takes it in."""
+
+    code = "owner_away"
+    kind = ErrorKind.UNAVAILABLE
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__("nothing is heard of the process that takes this camera in")

@@ -10,8 +10,7 @@ from core.ids import CameraId, parse_camera_id
 from featcache import UnknownCamera
 from ingest import NO_FEEDS, Feeds, parse_source
 from livelens.addresses import SCENE, typed_address
-from livelens.cameras import Cameras
-from web.ports import CameraPatch, NewCamera
+from web.ports import CameraPatch, CameraRegistry, NewCamera
 
 DEMO_CAMERA = CameraId("demo")
 DEMO_SCENE = 884
@@ -46,7 +45,7 @@ def named_camera(text: str, zone: ZoneInfo, number: int, *, feeds: Feeds = NO_FE
     return NewCamera(parse_camera_id(name), name, source, zone)
 
 
-async def register(cameras: Cameras, new: NewCamera) -> None:
+async def register(cameras: CameraRegistry, new: NewCamera) -> None:
     """Register a camera, or give the one with its id this source."""
     try:
         known = cameras.get(new.id)

@@ -1,4 +1,4 @@
-"""One process that does everything: window, roads, decoder, asker, web.
+"""One process that does everything: window, roads, decoder, asker, web. Without ingest, all but window and roads.
 
 Start: socket, store, model, cameras, web. Stop, in the other order: readiness goes false and the web server
 lets its clients go, roads end, stream times are written down, the engine's thread is joined.
@@ -13,7 +13,6 @@ import webbrowser
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -27,10 +26,12 @@ from featcache.narrow import NarrowEncoder
 from ingest import Feeds
 from livelens.addresses import SCENE
 from livelens.answering import Answering, answering
+from livelens.bulletins import bulletins_of
 from livelens.cameras import Cameras
 from livelens.edges import (
     Ground,
     Inside,
+    Service,
     background,
     database_of,
     edges,
@@ -40,6 +41,7 @@ from livelens.edges import (
 from livelens.errors import AddressNotFree
 from livelens.first_cameras import DEMO_CAMERA, demo_cameras, named_camera, register
 from livelens.preview import Previews
+from livelens.reader import check_ingest, running_reader
 from livelens.road import RoadParts
 from livelens.scene_feed import SceneFeeds
 from livelens.settings import Settings
@@ -50,15 +52,6 @@ from web import ExportedMeter, Server, listen
 
 PICTURE_THREADS = 2
 SENT_THREADS = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A running service: its web server, not serving yet, and the parts that the start still needs."""
-
-    server: Server
-    cameras: Cameras
-    feeds: Feeds
 
 
 class _Readiness:
@@ -136,7 +129,7 @@ async def running_service(settings: Settings, zone: ZoneInfo) -> AsyncIterator[S
                 ),
                 answers.look_after(),
                 asyncio.to_thread(warm_up),
-                *opened.work(),
+                *opened.work(lambda: bulletins_of(cameras, clock)),
             )
         )
         stack.push_async_callback(opened.drain)
@@ -167,6 +160,8 @@ async def run_service(
 
     ``cameras`` are ``[NAME=]ADDRESS``; they are registered, or given their new address, at the start.
     """
+    check_ingest(settings, takes_cameras=demo or bool(cameras))
+    running = running_service if settings.ingest.enabled else running_reader
     zone = ZoneInfo(settings.zone) if settings.zone != "local" else _local_zone()
     listener = _listen(settings.host, settings.port)
     data_dir = settings.data_dir / "demo" if demo else settings.data_dir
@@ -175,7 +170,7 @@ async def run_service(
     stopping = _Stop()
     try:
         with stopping.on_signals():
-            async with running_service(settings, zone) as service:
+            async with running(settings, zone) as service:
                 first = [*demo_cameras(zone)] if demo else []
                 first += [
                     named_camera(text, zone, number, feeds=service.feeds)

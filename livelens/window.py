@@ -3,14 +3,16 @@
 import asyncio
 import importlib.util
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.clock import Clock
 from core.meter import Meter
 from featcache import MemoryPool, Window
+from featcache.bulletin import Bulletin
 from featcache.ended import KeptDeletions
 from livelens.errors import WrongSetting
 from livelens.settings import Settings
@@ -30,11 +32,17 @@ class OpenWindow:
     window: Window
     published: "PublishedWindow | None" = None
 
-    def work(self) -> tuple[Coroutine[Any, Any, None], ...]:
-        """Return what runs beside the service until cancelled."""
+    def work(
+        self, bulletins: Callable[[], Iterable[Bulletin]] = tuple
+    ) -> tuple[Coroutine[Any, Any, None], ...]:
+        """Return what runs beside the service until cancelled; ``bulletins`` is what to tell others of its cameras."""
         if self.published is None:
             return ()
-        return (_for_ever(self.published.publish), _for_ever(self.published.lend))
+        return (
+            for_ever(self.published.publish),
+            for_ever(self.published.lend),
+            for_ever(partial(self.published.tell, bulletins)),
+        )
 
     async def drain(self) -> None:
         """Let what waits for Redis go there, for a second at most; called when roads have ended, before ``work``."""
@@ -65,10 +73,7 @@ async def open_window(
     if not settings.redis.url:
         yield OpenWindow(pool)
         return
-    if importlib.util.find_spec("redis") is None:
-        raise WrongSetting(
-            "redis.url is set: the extra 'redis' is not installed (pip install 'livelens[redis]')"
-        )
+    need_redis_client()
     from featcache.published import PublishedWindow
 
     window = PublishedWindow(
@@ -80,7 +85,15 @@ async def open_window(
         await window.aclose()
 
 
-async def _for_ever(work: Callable[[], Awaitable[None]]) -> None:
+def need_redis_client() -> None:
+    """Raise WrongSetting where the client of Redis is not installed."""
+    if importlib.util.find_spec("redis") is None:
+        raise WrongSetting(
+            "redis.url is set: the extra 'redis' is not installed (pip install 'livelens[redis]')"
+        )
+
+
+async def for_ever(work: Callable[[], Awaitable[None]]) -> None:
     """Run work that does not end by itself; should it fail for a reason nobody foresaw, say so and run it again."""
     while True:
         try:

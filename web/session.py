@@ -313,7 +313,11 @@ class Session:
                 self._put_state(camera_id, status)
 
     def _put_all_states(self) -> None:
-        for camera in self._ports.registry.list():
+        try:
+            cameras = self._ports.registry.list()
+        except ServiceError:
+            return  # not known yet; each is told of as soon as it is
+        for camera in cameras:
             self._put_state(camera.id, self._ports.registry.status(camera.id))
 
     def _put_state(self, camera_id: CameraId, status: CameraStatus | None) -> None:

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -50,6 +51,18 @@ def test_a_known_error_is_one_line_and_exit_code_two() -> None:
     assert done.stdout == ""
     assert done.stderr.startswith("livelens: no livelens answers at http://127.0.0.1:9")
     assert done.stderr.count("\n") == 1
+
+
+def test_without_ingest_and_without_redis_a_start_ends_in_one_line_that_says_what_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run.invoke(app, ["serve", "--no-ingest", "--no-browser", "--isolate"])
+    assert isinstance(result.exception, ServiceError)
+    said = str(result.exception)
+    assert said.startswith("redis.url is empty: with ingest.enabled = false")
+    assert "redis://" in said
+    assert "\n" not in said
 
 
 def test_asking_for_help_loads_no_heavy_library() -> None:

@@ -16,7 +16,7 @@ from livelens.errors import WrongSetting
 from livelens.first_cameras import named_camera, register
 from livelens.serve import running_service
 from livelens.settings import Settings
-from livelens.window import _for_ever, open_window
+from livelens.window import for_ever, open_window
 from tests.support.published import EVER, until
 from tests.support.redis_server import RedisServer
 from tests.support.roads import UTC, moving_clip
@@ -55,7 +55,7 @@ async def test_work_that_fails_for_a_reason_nobody_foresaw_is_done_again(
             again.set()
         raise ValueError("never seen before")
 
-    task = asyncio.create_task(_for_ever(work))
+    task = asyncio.create_task(for_ever(work))
     async with asyncio.timeout(5):
         await again.wait()
     task.cancel()
@@ -85,7 +85,11 @@ async def test_a_service_whose_redis_is_away_starts_says_so_and_publishes_when_i
                 return reply.status_code, told["parts"]["redis"], told["details"]["redis"]
 
             async def is_away() -> bool:
-                return await redis_said() == (200, False, "degraded: Redis cannot be reached; the pool serves meanwhile")
+                return await redis_said() == (
+                    200,
+                    False,
+                    "degraded: Redis cannot be reached; the pool serves meanwhile",
+                )
 
             async def is_up() -> bool:
                 return (await redis_said())[:2] == (200, True)

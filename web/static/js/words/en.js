@@ -254,6 +254,8 @@ export const EN = {
   "error.too_many_questions": "Too many questions at once. Try again in a moment.",
   "error.decoder_unavailable": "The model does not answer now.",
   "error.window_unavailable": "The frames cannot be read now.",
+  "error.cameras_elsewhere": "Cameras do not come in at this livelens. Do this where they do.",
+  "error.owner_away": "Nothing is heard of the livelens that takes this camera in.",
   "error.unknown_conversation": "This conversation is no longer known. Ask again to begin a new one.",
   "error.server_stopping": "livelens is about to stop.",
   "error.keys_required": "Without access keys, livelens answers on its own machine only.",

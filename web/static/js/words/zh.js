@@ -249,6 +249,8 @@ export const ZH = {
   "error.too_many_questions": "同时提出的问题太多，请稍后再试。",
   "error.decoder_unavailable": "模型目前没有响应。",
   "error.window_unavailable": "目前无法读取画面。",
+  "error.cameras_elsewhere": "这个 livelens 不接入摄像头，请到接入摄像头的那一个上操作。",
+  "error.owner_away": "接入这个摄像头的 livelens 没有消息。",
   "error.unknown_conversation": "这个对话已不存在，请再问一次以开始新对话。",
   "error.server_stopping": "livelens 即将停止。",
   "error.keys_required": "没有访问密钥时，livelens 只在本机上回答。",
