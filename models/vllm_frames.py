@@ -47,7 +47,10 @@ class FrameSource(Protocol):
         """
 
     async def read(self, refs: Sequence[FrameRef]) -> Mapping[FrameRef, Features]:
-        """Return the features that Redis holds of these frames, checked; what is gone or forged is left out."""
+        """Return the features that Redis holds of these frames, checked; what is gone or forged is left out.
+
+        Forged values are counted by whoever reads them.
+        """
 
     async def held(self, refs: Sequence[FrameRef]) -> Mapping[FrameRef, Features]:
         """Return the features that this process holds itself of these frames; may be empty."""
@@ -154,11 +157,16 @@ class FrameLoader:
 
     async def _read(self, source: FrameSource, refs: Sequence[FrameRef]) -> frozenset[FrameRef]:
         good: set[FrameRef] = set()
+        unfit = 0
         for start in range(0, len(refs), READ_AT_ONCE):
             some = refs[start : start + READ_AT_ONCE]
             async with asyncio.timeout(self._limits.frames_timeout_us / 1e6):
                 found = await source.read(some)
-            good.update(ref for ref, features in found.items() if self._fits(features))
+            fit = {ref for ref, features in found.items() if self._fits(features)}
+            unfit += len(found) - len(fit)
+            good |= fit
+        if unfit:
+            self._meter.count(Metric.FEATURES_REFUSED, unfit)
         self._remember([ref for ref in refs if ref not in good])
         return frozenset(good)
 
@@ -191,7 +199,6 @@ class FrameLoader:
         """Leave these frames out for a while, so that the next question does not fail on them first."""
         if not refs:
             return
-        self._meter.count(Metric.FEATURES_REFUSED, len(refs))
         logger.warning("frames left out: vLLM could not read them", extra={"frames": len(refs)})
         now_us = self._clock.mono_us()
         self._unreadable = {ref: until_us for ref, until_us in self._unreadable.items() if until_us > now_us}

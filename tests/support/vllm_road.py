@@ -44,12 +44,14 @@ def own_camera(name: str) -> CameraId:
     return CameraId(f"{name}-{uuid4().hex[:8]}")
 
 
-def reading(served: Served, *words: str, data_dir: Path | None = None, **settings: str) -> LivelensProcess:
+def reading(
+    served: Served, *words: str, data_dir: Path | None = None, settings: Mapping[str, str] | None = None
+) -> LivelensProcess:
     """Return a service, not started yet, that encodes with the built-in model and gets its words from ``served``."""
     named = {
         "LIVELENS_DECODER_URL": served.url,
         "LIVELENS_REDIS__URL": served.redis_url,
-        **{f"LIVELENS_{name}": value for name, value in settings.items()},
+        **(settings or {}),
     }
     return LivelensProcess(["serve", "--model", "builtin", *words], data_dir=data_dir, settings=named)
 
@@ -61,7 +63,7 @@ async def road(
     *,
     seconds: float,
     data_dir: Path | None = None,
-    **settings: str,
+    settings: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Road]:
     """Play clips over RTSP for so long into a service, and let the cameras go; all that came is in Redis then."""
     mounts: dict[str, Mount] = {
@@ -73,7 +75,7 @@ async def road(
         words = [
             word for camera_id in clips for word in ("--camera", f"{camera_id}={cameras.url(camera_id)}")
         ]
-        async with reading(served, *words, data_dir=data_dir, **settings) as service:
+        async with reading(served, *words, data_dir=data_dir, settings=settings) as service:
             row_us = await begun_us(cameras)
             for camera_id in clips:
                 await played(service, camera_id, row_us + round(seconds * _SECOND_US))
