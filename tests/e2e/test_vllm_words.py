@@ -17,15 +17,11 @@ async def test_in_float32_nearly_all_words_are_those_of_our_own_engine_and_bfloa
     None
 ):
     served = await asyncio.to_thread(shared_vllm)
-    short = VllmServer(redis_url=served.redis_url, dtype="bfloat16")
-    short.begin()
-    try:
+    with VllmServer(redis_url=served.redis_url, dtype="bfloat16").begun() as short:
         async with recorded(served.redis_url, scenes=SCENES, questions=QUESTIONS) as asked:
             exact = await asked.compare(served.url)
             print(f"float32: {exact}")
             await asyncio.to_thread(short.wait_ready)
             print(f"bfloat16: {await asked.compare(short.url)}")
-    finally:
-        short.kill()
     assert exact.asked == QUESTIONS
     assert exact.same >= LEAST

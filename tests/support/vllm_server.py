@@ -21,8 +21,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,6 +31,8 @@ from typing import Self
 import httpx2
 import psutil
 
+from livelens.decoder_command import router_command
+from livelens.decoder_profile import DecoderProfile, Instance
 from livelens.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +44,100 @@ _STOP_S = 30.0
 _LONGEST_LIFE_S = 3_000
 
 
-class VllmServer:
+class _Server(ABC):
+    """One program on a free port, with a folder of its own for what it writes; with what it starts, it ends."""
+
+    def __init__(self, name: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def _command(self) -> Sequence[str]: ...
+
+    def _environment(self) -> Mapping[str, str]:
+        return os.environ
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Return the process id; what it has started is below it."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """Return what it has written so far."""
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def begin(self) -> None:
+        """Start it without waiting; ``wait_ready`` waits."""
+        command = self._command()
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["timeout", "--foreground", "-k", "30", str(_LONGEST_LIFE_S), *command],
+                cwd=ROOT,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def wait_ready(self) -> None:
+        """Return once it answers; fail with its log if it does not."""
+        give_up = time.monotonic() + _START_S
+        with httpx2.Client(timeout=5, trust_env=False) as client:
+            while True:
+                with suppress(httpx2.TransportError):
+                    if client.get(f"{self.url}/health").status_code == 200:
+                        return
+                ended = self._process is None or self._process.poll() is not None
+                if ended or time.monotonic() > give_up:
+                    why = "it ended" if ended else "no answer"
+                    raise AssertionError(f"{why} at {self.url}:\n{self.log[-6000:]}")
+                time.sleep(0.1)
+
+    def start(self) -> None:
+        """Start it; return when it answers."""
+        self.begin()
+        self.wait_ready()
+
+    def kill(self) -> None:
+        """End it and all its processes at once, as a power cut would."""
+        if self._process is not None:
+            kill_family(self._process.pid)
+            self._process.wait()
+            self._process = None
+
+    @contextmanager
+    def begun(self) -> Iterator[Self]:
+        """Have it run for the length of the block; it may not be ready yet."""
+        try:
+            self.begin()
+            yield self
+        finally:
+            self.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class VllmServer(_Server):
     """One ``livelens decoder`` on free ports, from a profile written for it."""
 
     def __init__(
@@ -63,74 +159,29 @@ class VllmServer:
         threads: Threads that compute.
         environment: More of its environment.
         """
-        self.folder = Path(tempfile.mkdtemp(prefix="vllm-"))
-        self.port, self.channel_port = free_port(), free_port()
+        super().__init__("vllm")
+        self.channel_port = free_port()
         self._role = role
-        self._environment = dict(environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
+        self._more = dict(environment or {})
         self._seen: list[psutil.Process] = []
-        instance = f"port = {self.port}\nside_channel_port = {self.channel_port}\n"
-        instance += f"threads = {threads}\n"
         (self.folder / "decoder.toml").write_text(
             f"model = {json.dumps(model)}\ndtype = {json.dumps(dtype)}\npython = {json.dumps(str(PYTHON))}\n"
             f"arguments = {json.dumps(list(arguments))}\n{profile}\n"
-            f"[redis]\nurl = {json.dumps(redis_url)}\n[{role}]\n{instance}"
+            f"[redis]\nurl = {json.dumps(redis_url)}\n"
+            f"[{role}]\nport = {self.port}\nside_channel_port = {self.channel_port}\nthreads = {threads}\n"
         )
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def pid(self) -> int:
-        """Return the process id of ``livelens decoder``; vLLM's processes are below it."""
-        assert self._process is not None
-        return self._process.pid
-
-    @property
-    def log(self) -> str:
-        """Return what it has written so far."""
-        path = self.folder / "log"
-        return path.read_text(errors="replace") if path.exists() else ""
-
-    def begin(self) -> None:
-        """Start it without waiting; ``wait_ready`` waits."""
+    def _command(self) -> Sequence[str]:
         assert PYTHON.exists(), "there is no .venv-vllm; run: make vllm-env"
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("LIVELENS_")}
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    *("timeout", "--foreground", "-k", "30", str(_LONGEST_LIFE_S)),
-                    *(sys.executable, "-m", "livelens", "decoder", "--role", self._role),
-                    *("--profile", str(self.folder / "decoder.toml")),
-                ],
-                cwd=ROOT,
-                env=environment | self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        profile = str(self.folder / "decoder.toml")
+        return (sys.executable, "-m", "livelens", "decoder", "--role", self._role, "--profile", profile)
 
-    def wait_ready(self) -> None:
-        """Return once it answers; fail with its log if it does not."""
-        assert self._process is not None
-        _wait_healthy(self.url, self._process, lambda: self.log)
-
-    def start(self) -> None:
-        """Start it; return when it answers."""
-        self.begin()
-        self.wait_ready()
+    def _environment(self) -> Mapping[str, str]:
+        return {k: v for k, v in os.environ.items() if not k.startswith("LIVELENS_")} | self._more
 
     def stop(self) -> int:
         """Ask it to end, as a service manager would; return its exit code."""
         return self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it and all its processes at once, as a power cut would."""
-        if self._process is not None:
-            kill_family(self._process.pid)
-            self._process.wait()
-            self._process = None
 
     def wait_ended(self, within_s: float) -> int:
         """Return its exit code once it has ended by itself."""
@@ -147,11 +198,7 @@ class VllmServer:
     def engine_pid(self) -> int:
         """Return the process id of vLLM's engine, to kill or freeze it alone."""
         self._seen = _family(self.pid)
-        for process in self._seen:
-            with suppress(psutil.Error):
-                if "EngineCore" in " ".join([process.name(), *process.cmdline()]):
-                    return process.pid
-        raise AssertionError("there is no engine process")
+        return engine_of(self._seen).pid
 
     def counter(self, name: str) -> float:
         """Return the sum of a metric over its labels, such as ``vllm:prefix_cache_hits_total``."""
@@ -170,74 +217,30 @@ class VllmServer:
         self._process = None
         return code
 
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.kill()
-            raise
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class RouterServer:
+class RouterServer(_Server):
     """``vllm-router`` before a prefill and a decode instance that run already."""
 
     def __init__(self, prefill_url: str, decode_url: str) -> None:
-        self.port, self.folder = free_port(), Path(tempfile.mkdtemp(prefix="router-"))
+        super().__init__("router")
         self._urls = (prefill_url, decode_url)
-        self._process: subprocess.Popen[bytes] | None = None
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
-    def start(self) -> None:
-        """Start it; return when it takes questions."""
-        from livelens.decoder_command import router_command
-        from livelens.decoder_profile import DecoderProfile, Instance
-
+    def _command(self) -> Sequence[str]:
         ports = [int(url.rpartition(":")[2]) for url in self._urls]
         profile = DecoderProfile(
             prefill=Instance(port=ports[0], side_channel_port=1),
             decode=Instance(port=ports[1], side_channel_port=2),
         )
-        command = router_command(ROUTER, profile, port=self.port, prometheus_port=free_port())
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                ["timeout", "--foreground", "-k", "5", str(_LONGEST_LIFE_S), *command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        _wait_healthy(self.url, self._process, lambda: (self.folder / "log").read_text(errors="replace"))
+        return router_command(ROUTER, profile, port=self.port, prometheus_port=free_port())
 
-    def kill(self) -> None:
-        """End it at once."""
-        if self._process is not None:
-            kill_family(self._process.pid)
-            self._process.wait()
-            self._process = None
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
+def engine_of(family: Sequence[psutil.Process]) -> psutil.Process:
+    """Return vLLM's engine among the processes below one that was started; fails where there is none."""
+    for process in family:
+        with suppress(psutil.Error):
+            if "EngineCore" in " ".join([process.name(), *process.cmdline()]):
+                return process
+    raise AssertionError("there is no engine process")
 
 
 def under_way(url: str) -> int:
@@ -263,16 +266,3 @@ def _family(pid: int) -> list[psutil.Process]:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).children(recursive=True)
     return []
-
-
-def _wait_healthy(url: str, process: "subprocess.Popen[bytes]", log: Callable[[], str]) -> None:
-    give_up = time.monotonic() + _START_S
-    with httpx2.Client(timeout=5, trust_env=False) as client:
-        while True:
-            with suppress(httpx2.TransportError):
-                if client.get(f"{url}/health").status_code == 200:
-                    return
-            ended = process.poll() is not None
-            if ended or time.monotonic() > give_up:
-                raise AssertionError(f"{'it ended' if ended else 'no answer'} at {url}:\n{log()[-6000:]}")
-            time.sleep(0.1)
