@@ -29,6 +29,7 @@ from qa.hear import Heard, hear
 from qa.look import fetch
 from qa.looks import Looks, look_at_all
 from qa.ports import MEASURED, AskParts
+from qa.priority import estimated_tokens, live_priority
 from qa.settings import AskSettings
 from qa.show import Shown
 from qa.sight_words import limits_of_sight, measure, unanswerable
@@ -180,8 +181,8 @@ class Asker:
         self, turn: _Turn, decoder: Decoder, shown: Shown, telling: Telling
     ) -> AsyncGenerator[Answer, None]:
         """Let the decoder speak; once more with half of the frames where all of them do not fit."""
-        heard, profile = turn.heard, decoder.profile
-        speech = Speech(heard.question.id, self._max_tokens(heard.question), heard.language, self._settings)
+        profile = decoder.profile
+        speech = self._speech(turn, profile, shown)
         words = speak(decoder, shown.prompt(), speech=speech, watch=turn.watch, meter=self._parts.meter)
         failed: NoWords | None = None
         try:
@@ -202,6 +203,16 @@ class Asker:
         async with aclosing(instead):
             async for value in instead:
                 yield value
+
+    def _speech(self, turn: _Turn, profile: ModelProfile, shown: Shown) -> Speech:
+        """Return what is asked of the decoder, with its place among other questions."""
+        question = turn.heard.question
+        most = self._max_tokens(question)
+        tokens = estimated_tokens(
+            frames=len(shown.stored), frame_tokens=profile.frame_tokens, answer_tokens=most
+        )
+        priority = live_priority(question.received_us, tokens=tokens)
+        return Speech(question.id, most, turn.heard.language, self._settings, priority)
 
     async def _spoken(
         self, turn: _Turn, profile: ModelProfile, shown: Shown, speech: Speech, telling: Telling

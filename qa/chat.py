@@ -28,13 +28,11 @@ from qa.chat_values import ChatDone, ChatModel, ChatPiece, ChatQuestion, ChatVal
 from qa.errors import ModelNotFound, NoChatModel, PictureNotKnown
 from qa.language import language_of
 from qa.pictures import StillPicture, read_picture
+from qa.priority import CHAT_PRIORITY
 from qa.speak import closing, next_delta
 from qa.wording import own_world_text
 
 _log = logging.getLogger(__name__)
-
-CHAT_PRIORITY = 10
-"""Below every live question, whose priority is 0."""
 
 _ENCODING = 2
 """Pictures of chat in the encoder at a time, so that cameras' frames find room in every batch."""

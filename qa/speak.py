@@ -33,12 +33,16 @@ class NoRoom(NoWords):
 
 @dataclass(slots=True)
 class Speech:
-    """What is asked of a decoder for one answer, and what came of it. ``refused`` frames it could not read."""
+    """What is asked of a decoder for one answer, and what came of it. ``refused`` frames it could not read.
+
+    The lower ``priority``, the earlier the decoder takes it.
+    """
 
     request: RequestId
     max_tokens: int
     language: Language
     settings: AskSettings
+    priority: int = 0
     usage: AnswerUsage = field(default_factory=AnswerUsage)
     refused: tuple[FrameRef, ...] = ()
     finish: Finish | None = None
@@ -67,7 +71,10 @@ async def speak(
     limits = speech.settings
     begun = False
     try:
-        async with closing(decoder.generate(prompt, request_id=speech.request, sampling=sampling)) as deltas:
+        words = decoder.generate(
+            prompt, request_id=speech.request, sampling=sampling, priority=speech.priority
+        )
+        async with closing(words) as deltas:
             while True:
                 limit_s = limits.stall_limit_s if begun else limits.first_word_limit_s
                 delta = await next_delta(deltas, limit_s)

@@ -45,6 +45,17 @@ async def test_a_question_is_answered_by_the_decoder_from_the_newest_frames() ->
     assert stage.meter.counts[Metric.QUESTIONS, (("outcome", "ok"),)] == 1
 
 
+async def test_a_question_that_came_earlier_goes_before_one_like_it_in_the_decoder() -> None:
+    decoder = ScriptedDecoder(Script.of("Yes."))
+    stage = await Stage.open(decoder=decoder)
+    await stage.frames(count=15)
+    await stage.ask("what is there?")
+    stage.clock.advance(SECOND_US)
+    await stage.ask("what is there?")
+    first, then = (asked.priority for asked in decoder.asked)
+    assert first < then < 0
+
+
 async def test_a_model_that_fetches_frames_by_ref_is_asked_from_the_index_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -20,7 +20,7 @@ from models.chat import SYSTEM_TEXT
 from models.decoder import Finish, ModelProfile, Reads, SamplingParams, Usage
 from models.errors import DecoderUnavailable, NoUsableFrames
 from models.prompt import Role, TextPart
-from qa.chat import CHAT_PRIORITY, Chat
+from qa.chat import Chat
 from qa.chat_ports import ChatParts
 from qa.chat_settings import ChatSettings
 from qa.chat_values import ChatDone, ChatModel, ChatPiece, ChatQuestion, ChatValue, SentMessage, SentPicture
@@ -33,6 +33,7 @@ from qa.errors import (
     PictureTooLarge,
     PictureUnreadable,
 )
+from qa.priority import CHAT_PRIORITY
 from tests.support.scripted_decoder import Script, ScriptedDecoder
 from tests.support.tiny_model import eventually
 
