@@ -14,7 +14,9 @@ from pathlib import Path
 from bench.report import Figure, Verdict, judge, missing, read_targets, table, verdict
 from bench.rig import PartMissing
 
-BENCHES = ("glass", "ask", "camera", "window", "accuracy")
+BENCHES = ("glass", "ask", "camera", "window", "accuracy", "int8")
+BY_NAME = ("split", "shapes")
+"""Not part of ``all``: they take vLLM, or gigabytes of memory and disk."""
 
 
 def _machine() -> str:
@@ -32,11 +34,11 @@ def _machine() -> str:
 def main() -> int:
     """Run the benches named and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("name", choices=[*BENCHES, "all"])
+    parser.add_argument("name", choices=[*BENCHES, *BY_NAME, "all"])
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="end within 60 s once the real parts are up, accuracy within two minutes",
+        help="end within 60 s once the real parts are up, accuracy and int8 within two minutes",
     )
     parser.add_argument(
         "--check", action="store_true", help="exit 1 when a target is missed, 2 when a part is absent"

@@ -28,9 +28,7 @@ UNPAIRED = {
     "livelens/__main__.py": "one call; tests/e2e runs the service through it",
     "bench/rig.py": "starts real parts; tests/e2e/test_bench.py",
     "bench/ask.py": "measures the real service; run by hand and by make bench",
-    "bench/ask_vllm.py": "measures a real vLLM; run by hand",
     "bench/camera.py": "the same",
-    "bench/window.py": "the same",
     "bench/glass.py": "the same; tests/e2e/test_bench.py runs it",
 }
 

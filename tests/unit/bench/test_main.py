@@ -75,3 +75,20 @@ def test_the_accuracy_bench_is_handed_its_own_options(
     monkeypatch.setattr(sys, "argv", ["bench", "accuracy", "--scenes", "7", "--folder", str(tmp_path)])
     main()
     assert handed == [{"quick": False, "scenes": 7, "folder": tmp_path}]
+
+
+def test_all_leaves_out_what_takes_parts_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    async def measure(**_options: object) -> list[Figure]:
+        return []
+
+    def load(name: str) -> SimpleNamespace:
+        loaded.append(name)
+        return SimpleNamespace(measure=measure)
+
+    monkeypatch.setattr(importlib, "import_module", load)
+    monkeypatch.setattr(sys, "argv", ["bench", "all", "--quick"])
+    main()
+    assert "bench.int8" in loaded
+    assert not {"bench.split", "bench.shapes"} & set(loaded)
