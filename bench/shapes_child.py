@@ -56,6 +56,7 @@ def write_checkpoint(config: Mapping[str, Any], folder: Path) -> None:
     small = json.loads((folder / "config.json").read_text())
     (folder / "model.safetensors").unlink()
     made = transformers.Qwen3VLConfig(**full_config(config, small))
+    made.architectures = ["Qwen3VLForConditionalGeneration"]  # vLLM goes by it
     made.save_pretrained(folder)
     with torch.device("meta"):
         model = transformers.Qwen3VLForConditionalGeneration(made)
@@ -185,6 +186,7 @@ def run_layers(config: Mapping[str, Any], step_tokens: int, tower_tokens: int) -
     with torch.device("meta"):
         model = transformers.Qwen3VLForConditionalGeneration(made)
     model = model.float().to_empty(device="cpu").eval()
+    model.tie_weights()
     for name, weight in model.named_parameters():
         if "embed_tokens" not in name:  # of its memory only the rows that are read are touched
             torch.nn.init.normal_(weight, std=_SPREAD)
