@@ -19,6 +19,7 @@ from core.clock import ServiceClock
 from core.ids import CameraId, IdSource
 from core.meter import NullMeter
 from core.spans import Span
+from featcache.fill import Encoder
 from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
 from featcache.window import FrameInfo
@@ -81,6 +82,7 @@ class Beside:
 
     reader: RedisReader
     decoder: Decoder
+    encoder: Encoder
     cameras: FakeCameras
     text: ChatText
     ids: IdSource = field(default_factory=IdSource)
@@ -140,7 +142,7 @@ async def beside(redis_url: str, *cameras: CameraId) -> AsyncIterator[Beside]:
     reader = RedisReader(RedisSettings(url=redis_url), meter=NullMeter())
     text = ChatText.load(read_builtin())
     try:
-        async with opened() as (decoder, _):
-            yield Beside(reader, decoder, FakeCameras(*cameras, zone=UTC), text)
+        async with opened() as (decoder, encoder):
+            yield Beside(reader, decoder, encoder, FakeCameras(*cameras, zone=UTC), text)
     finally:
         await reader.aclose()
