@@ -9,7 +9,7 @@ import pytest
 from tests.support.asking import ask
 from tests.support.service import LivelensProcess
 from tests.support.up_processes import NOW, answered, part, running
-from tests.support.vllm_server import counter, engine_of
+from tests.support.vllm_server import counter, engine_of, under_way
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
 
@@ -17,6 +17,7 @@ LOADED = "vllm:livelens_frames_loaded_total"
 ENCODED = "vllm:livelens_pictures_encoded_total"
 TRANSFERS = "vllm:nixl_xfer_time_seconds_count"
 START_S = 300.0
+FLYING = 8
 DEGRADED_WITHIN_S = 5.0
 
 
@@ -35,10 +36,18 @@ async def test_the_whole_road_apart_answers_from_the_window_and_comes_back_when_
         assert counter(decode, TRANSFERS) > 0
         assert counter(prefill, ENCODED) == counter(decode, ENCODED) == 0
 
-        half = part(up, "prefill")
+        half = part(up, "decode")
         assert half is not None
         family = half.children(recursive=True)
+        flying = [asyncio.create_task(ask(up.url, NOW)) for _ in range(FLYING)]
+        async with asyncio.timeout(30):
+            while not await asyncio.to_thread(under_way, decode):
+                await asyncio.sleep(0)
         engine_of(family).kill()
+        async with asyncio.timeout(DEGRADED_WITHIN_S):
+            ends = [heard.done["outcome"] for heard in await asyncio.gather(*flying)]
+        print(f"answers under way at the kill: {ends}")
+        assert set(ends) <= {"ok", "shortened"}
         await degraded(up)
         await up.until("what the half had started is gone", lambda: running([half, *family]) == [])
         await answered(up, by="builtin", within_s=START_S)
