@@ -165,7 +165,7 @@ def _announce(url: str) -> None:
 
 @app.command()
 def ask(
-    camera: Annotated[str, typer.Argument(help="Camera id.")],
+    camera: Annotated[str, typer.Argument(help="Camera id, or several with commas between: gate,yard.")],
     question: Annotated[str, typer.Argument(help="The question, English or Chinese.")],
     last: Annotated[str | None, typer.Option("--last", help="The last so long: 30s, 5min, 1h.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Start (RFC 3339).")] = None,
@@ -174,7 +174,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask one question of a running service; the words appear as they arrive."""
-    body: dict[str, Any] = {"cameras": [camera], "text": question}
+    body: dict[str, Any] = {"cameras": _names(camera), "text": question}
     window = _window(last, from_, to)
     if window is not None:
         body["window"] = window
@@ -188,6 +188,14 @@ def ask(
                 print(f"\n{_footer(message)}")
             elif kind == "error":
                 raise AnswerFailed(message["message"])
+
+
+def _names(text: str) -> list[str]:
+    """Return the camera ids of ``gate,yard``, in that order."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise WrongArgument(f"cameras are named gate or gate,yard, not {text!r}")
+    return names
 
 
 def _window(last: str | None, start: str | None, end: str | None) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -37,6 +38,30 @@ def test_a_window_that_makes_no_sense_is_refused_before_anything_is_sent(
     result = run.invoke(app, ["ask", "gate", "what happened?", *words])
     assert isinstance(result.exception, ServiceError)
     assert sentence in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("named", "cameras"),
+    [("gate", ["gate"]), ("gate,yard", ["gate", "yard"]), (" yard , gate", ["yard", "gate"])],
+)
+def test_a_question_may_name_several_cameras(
+    named: str, cameras: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def ask(self: object, body: dict[str, Any]) -> list[tuple[str, Any]]:
+        sent.append(body)
+        return [("answer.delta", {"text": "Yes."})]
+
+    monkeypatch.setattr("livelens.client.Client.ask", ask)
+    assert run.invoke(app, ["ask", named, "what happened?"]).stdout == "Yes."
+    assert sent == [{"cameras": cameras, "text": "what happened?"}]
+
+
+def test_a_camera_without_a_name_is_refused_before_anything_is_sent() -> None:
+    result = run.invoke(app, ["ask", "gate,,yard", "what happened?"])
+    assert isinstance(result.exception, ServiceError)
+    assert "gate or gate,yard" in str(result.exception)
 
 
 def test_a_known_error_is_one_line_and_exit_code_two() -> None:
