@@ -133,6 +133,54 @@ async def test_words_are_counted_as_people_count_them(page: Page, text: str, wor
     assert await run(page, "answer.js", "return m.countWords(a);", text) == words
 
 
+SEEN = {"asked": {"from": "2026-11-30T14:00:00Z", "to": "2026-11-30T14:01:00Z"}, "static": [], "gaps": []}
+
+
+async def test_of_several_cameras_each_says_what_was_seen_and_frames_are_their_own(page: Page) -> None:
+    whole = SEEN | {"covered": [SEEN["asked"]], "evicted_before": None}
+    started = {
+        "type": "answer.started",
+        "id": "q1",
+        "camera": "gate",
+        "conversation": "c",
+        "window": {**SEEN["asked"], "text": "", "zone": "UTC"},
+        "frames": [
+            {"ref": "gate/1796047201000000/jpeg/0", "t_us": 1796047201000000, "label": "[gate 14:00:01]"},
+            {"ref": "yard/1796047202000000/jpeg/0", "t_us": 1796047202000000, "label": "[yard 15:00:02]"},
+        ],
+        "frames_in_span": 2,
+        "coverage": whole,
+        "others": [
+            {
+                "camera": "yard",
+                "window": SEEN["asked"],
+                "zone": "Europe/Berlin",
+                "frames_in_span": 1,
+                "coverage": whole | {"covered": []},
+            }
+        ],
+    }
+    turn = await run(
+        page,
+        "state.js",
+        """const asked = {id: "q1", phase: "asked", words: "", others: []};
+        return m.reduce({turns: [asked]}, {type: "message", message: a}).turns[0];""",
+        started,
+    )
+    assert [(other["camera"], other["zone"]) for other in turn["others"]] == [("yard", "Europe/Berlin")]
+    said = await run(
+        page,
+        "elements/turn.js",
+        """const {speaker} = await import("/js/i18n.js");
+        return m.sawLines(speaker("en"), a, "UTC", (id) => id.toUpperCase());""",
+        turn,
+    )
+    assert said.startswith("GATE: saw 14:00:00")
+    assert said.endswith("no gap. YARD: saw nothing")
+    cameras = await run(page, "answer.js", "return a.map((frame) => m.cameraOf(frame.ref));", turn["frames"])
+    assert cameras == ["gate", "yard"]
+
+
 async def test_times_keep_their_microseconds(page: Page) -> None:
     text = "2026-11-30T14:03:05.250001Z"
     t_us = await run(page, "time.js", "return m.parseTime(a);", text)

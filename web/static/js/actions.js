@@ -156,6 +156,7 @@ function newTurn(/** @type {any} */ known) {
     frames: [],
     frames_in_span: 0,
     coverage: null,
+    others: [],
     words: "",
     done: null,
     citations: null,

@@ -47,6 +47,12 @@ export function pieces(text, frames, citations) {
   return found;
 }
 
+/**
+ * @param {string} ref
+ * @returns {string} whose frame it is
+ */
+export const cameraOf = (ref) => ref.slice(0, ref.indexOf("/"));
+
 /** @param {string} text */
 function withoutOpenLabel(text) {
   const open = text.lastIndexOf("[");

@@ -16,10 +16,11 @@ import { parseTime } from "./time.js";
  *   id: string, camera: string | null, text: string, window: Window | null, asked_us: number,
  *   phase: "asked" | "answering" | "done" | "failed",
  *   conversation: string | null, span: Span | null, zone: string | null,
- *   frames: UsedFrame[], frames_in_span: number, coverage: any, words: string,
+ *   frames: UsedFrame[], frames_in_span: number, coverage: any, others: Sight[], words: string,
  *   done: any, citations: Citation[] | null, error: {code: string, message: string, retryable: boolean} | null,
- * }} Turn one question and its answer
+ * }} Turn one question and its answer; `others` are the cameras after the first, where it is about several
  */
+/** @typedef {{camera: string, span: Span, zone: string, frames_in_span: number, coverage: any}} Sight of one camera */
 /**
  * @typedef {{
  *   language: import("./i18n.js").Language, theme: "dark" | "light",
@@ -261,6 +262,7 @@ function advanced(turn, message) {
       frames: message.frames.map((/** @type {any} */ { ref, t_us, label }) => ({ ref, t_us, label })),
       frames_in_span: message.frames_in_span,
       coverage: coverageFromWire(message.coverage),
+      others: (message.others ?? []).map(sightFromWire),
     };
   }
   if (message.type === "answer.delta")
@@ -273,6 +275,18 @@ function citationFromWire(wire) {
   const t_us = wire.frame ? Number(wire.frame.split("/")[1]) : parseTime(wire.t);
   return { text: wire.text, offset: wire.offset, t_us, frame: wire.frame, verified: wire.verified };
 }
+
+/**
+ * @param {any} wire
+ * @returns {Sight}
+ */
+const sightFromWire = (wire) => ({
+  camera: wire.camera,
+  span: closedSpanFromWire(wire.window),
+  zone: wire.zone,
+  frames_in_span: wire.frames_in_span,
+  coverage: coverageFromWire(wire.coverage),
+});
 
 /** @param {any} wire */
 function coverageFromWire(wire) {

@@ -1,5 +1,6 @@
 /** The words of an answer. What is there already is never replaced while more arrive, so that nothing jumps. */
 
+import { cameraOf } from "../answer.js";
 import { h, setText } from "../dom.js";
 
 /** @typedef {import("../answer.js").Piece} Piece */
@@ -37,7 +38,7 @@ export class AnswerText {
     const why = say("turn.unverified");
     if (piece.kind === "unverified")
       return h("span.unverified", { title: why, "aria-description": why }, piece.text);
-    const moment = { camera: turn.camera ?? "", t_us: piece.t_us };
+    const moment = { camera: piece.ref ? cameraOf(piece.ref) : (turn.camera ?? ""), t_us: piece.t_us };
     const link = h(
       "a.moment",
       {
@@ -56,4 +57,6 @@ export class AnswerText {
 
 /** @param {Piece} a @param {Piece} b */
 const same = (a, b) =>
-  a.kind === b.kind && a.text === b.text && (a.kind !== "moment" || b.kind !== "moment" || a.t_us === b.t_us);
+  a.kind === b.kind &&
+  a.text === b.text &&
+  (a.kind !== "moment" || b.kind !== "moment" || (a.t_us === b.t_us && a.ref === b.ref));

@@ -1,7 +1,7 @@
 /** One question and its answer: words as they come, then the evidence, then the facts in one quiet line. */
 
 import { sentenceFor } from "../actions.js";
-import { countWords, evidence, pieces, secondsOf } from "../answer.js";
+import { cameraOf, countWords, evidence, pieces, secondsOf } from "../answer.js";
 import { Part, h, keyed, setFacts, setText, show } from "../dom.js";
 import { speaker } from "../i18n.js";
 import { isRunning, sameMoment, zoneOf } from "../state.js";
@@ -75,15 +75,18 @@ export class TurnView extends Part {
     setText(this.waiting, waitingSentence(say, turn));
     show(this.waiting, this.waiting.textContent !== "");
     this.#drawEvidence(say, turn, state, zone);
-    this.#drawFacts(say, turn, zone);
+    this.#drawFacts(say, turn, state, zone);
     setText(this.problem, turn.error ? problemSentence(say, state.language, turn.error) : "");
     show(this.ending, turn.phase === "failed");
     show(this.again, !!turn.error?.retryable || turn.error?.code === "unknown_conversation");
   }
 
-  /** @param {Say} say @param {Turn} turn @param {string} zone */
-  #drawFacts(say, turn, zone) {
-    setText(this.facts, turn.done && turn.coverage ? sawLine(say, turn, zone) : "");
+  /** @param {Say} say @param {Turn} turn @param {State} state @param {string} zone */
+  #drawFacts(say, turn, state, zone) {
+    setText(
+      this.facts,
+      turn.done && turn.coverage ? sawLines(say, turn, zone, (id) => nameOf(state, id)) : "",
+    );
     setFacts(this.used, turn.done ? usedFacts(say, turn) : []);
     this.used.title = turn.done ? timingTitle(say, turn) : "";
     setText(this.notice, turn.done ? noticeLine(say, turn) : "");
@@ -92,14 +95,14 @@ export class TurnView extends Part {
 
   /** @param {Say} say @param {Turn} turn @param {State} state @param {string} zone */
   #about(say, turn, state, zone) {
-    const camera = state.cameras?.find((each) => each.id === turn.camera);
-    const name = camera?.name || turn.camera;
+    const cameras = [turn.camera, ...turn.others.map((other) => other.camera)];
+    const names = cameras.map((id) => id && nameOf(state, id));
     const span = turn.span
       ? clockSpan(turn.span, zone)
       : turn.window
         ? windowWord(say, turn.window, zone)
         : clockTime(turn.asked_us, zone);
-    return [name, span].filter(Boolean);
+    return [...names, span].filter(Boolean);
   }
 
   /** @param {Say} say @param {Turn} turn @param {State} state @param {string} zone */
@@ -116,11 +119,11 @@ export class TurnView extends Part {
       this.strip,
       [...items, ...(hidden ? [{ key: "more", frame: null, cited: false }] : [])],
       (item) => item.key,
-      (item) => (item.frame ? this.#thumb(item.frame, turn.camera ?? "") : this.#moreButton()),
+      (item) => (item.frame ? this.#thumb(item.frame) : this.#moreButton()),
       (element, item) => {
         element.classList.toggle("cited", item.cited);
         if (!item.frame) setText(element, `+${hidden}`);
-        const time = item.frame ? clockTime(item.frame.t_us, zone) : "";
+        const time = item.frame ? clockTime(item.frame.t_us, zoneIn(turn, item.frame, zone)) : "";
         const named = item.frame ? element.firstElementChild : element;
         named.setAttribute(
           "aria-label",
@@ -133,8 +136,9 @@ export class TurnView extends Part {
     this.#light(state);
   }
 
-  /** @param {import("../answer.js").UsedFrame} frame @param {string} camera */
-  #thumb(frame, camera) {
+  /** @param {import("../answer.js").UsedFrame} frame */
+  #thumb(frame) {
+    const camera = cameraOf(frame.ref);
     const moment = { camera, t_us: frame.t_us };
     const { actions, api } = this.app;
     const thumb = h(
@@ -187,9 +191,33 @@ function waitingSentence(say, { phase, words, done }) {
   return done ? say(`outcome.${done.outcome}`) : "";
 }
 
-/** @param {Say} say @param {Turn} turn @param {string} zone @returns {string} what could be seen, and what not */
-export function sawLine(say, turn, zone) {
-  const { coverage, span } = turn;
+/** @param {State} state @param {string} id @returns {string} what people call a camera */
+const nameOf = (state, id) => state.cameras?.find((each) => each.id === id)?.name || id;
+
+/** @param {Turn} turn @param {import("../answer.js").UsedFrame} frame @param {string} zone the first camera's */
+const zoneIn = (turn, frame, zone) =>
+  turn.others.find((other) => other.camera === cameraOf(frame.ref))?.zone ?? zone;
+
+/**
+ * @param {Say} say @param {Turn} turn @param {string} zone
+ * @param {(id: string) => string} name
+ * @returns {string} what could be seen, and what not; of each camera where the question was about several
+ */
+export function sawLines(say, turn, zone, name) {
+  if (!turn.others.length) return sawLine(say, turn, zone);
+  return [{ camera: turn.camera ?? "", zone, coverage: turn.coverage, span: turn.span }, ...turn.others]
+    .map((sight) =>
+      say("turn.saw.of", { name: name(sight.camera), what: sawLine(say, sight, sight.zone) }),
+    )
+    .join(say("list.stop"));
+}
+
+/**
+ * @param {Say} say @param {{coverage: any, span: import("../time.js").Span | null}} sight @param {string} zone
+ * @returns {string} what could be seen of one camera, and what not
+ */
+export function sawLine(say, sight, zone) {
+  const { coverage, span } = sight;
   const seen = coverage.covered;
   const still = Math.round(secondsOf(coverage.statics));
   const gaps = coverage.gaps.map((/** @type {any} */ gap) =>

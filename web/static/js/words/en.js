@@ -213,6 +213,7 @@ export const EN = {
   "turn.more": "{n} more",
   "turn.unverified": "No frame that was looked at shows this time",
   "turn.saw": "saw {span}",
+  "turn.saw.of": "{name}: {what}",
   "turn.saw.nothing": "saw nothing",
   "turn.saw.static": "{n} s unchanged",
   "turn.saw.nogap": "no gap",

@@ -209,6 +209,7 @@ export const ZH = {
   "turn.more": "另有 {n} 帧",
   "turn.unverified": "所看的画面中没有这个时间",
   "turn.saw": "看了 {span}",
+  "turn.saw.of": "{name}：{what}",
   "turn.saw.nothing": "什么也没看到",
   "turn.saw.static": "{n} 秒无变化",
   "turn.saw.nogap": "无中断",
