@@ -1,8 +1,10 @@
 """The window in the memory of the process that encodes: plain values behind the waiting interface.
 
-No method waits, so each one is whole or not done at all, whoever is cancelled. One event loop only.
+No method waits, so each one is whole or not done at all, whoever is cancelled. One event loop only. With ``pages`` the
+features of the newest frames lie on a device, with a budget of their own; all else lies in memory.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,16 +14,20 @@ from core.meter import Meter, Metric
 from core.records import Record
 from core.spans import Span
 from featcache.budget import fair_level, next_to_pay, retention_cutoff_us
-from featcache.errors import FrameTooLarge, StaleIncarnation, UnknownCamera
+from featcache.errors import FrameTooLarge, PagesLost, StaleIncarnation, UnknownCamera
 from featcache.narrow import widened
+from featcache.paged_memory import PagedMemory
+from featcache.paged_tier import place
 from featcache.settings import Settings
 from featcache.shelf import Shelf
 from featcache.window import FrameInfo, Head, StoredFrame, Tier
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class CameraHolding:
-    """What one camera holds of the pool."""
+    """What one camera holds of the pool, in memory and on a device."""
 
     camera_id: CameraId
     frames: int
@@ -34,9 +40,13 @@ class PoolStatistics:
     """A snapshot of the pool.
 
     Attributes:
+        size_bytes: Bytes in memory, never more than ``budget_bytes``.
         evicted: Frames aged out since the start, by reason: ``budget``, ``retention`` (too old by the
-            settings), ``trim`` (told to), ``late`` (came from before the eviction mark).
+            settings), ``trim`` (told to), ``late`` (came from before the eviction mark), ``pages_lost`` (the
+            device that held their features failed).
         records_evicted: Records aged out, by reason: ``retention``, ``trim``, ``count``.
+        gpu_frames, gpu_bytes: Frames whose features lie on a device, and the bytes of these.
+        gpu_budget_bytes: The bytes of all pages there; 0 without any.
     """
 
     frames: int
@@ -45,6 +55,9 @@ class PoolStatistics:
     cameras: tuple[CameraHolding, ...]
     evicted: tuple[tuple[str, int], ...]
     records_evicted: tuple[tuple[str, int], ...]
+    gpu_frames: int = 0
+    gpu_bytes: int = 0
+    gpu_budget_bytes: int = 0
 
 
 class MemoryPool:
@@ -52,9 +65,12 @@ class MemoryPool:
 
     _REMEMBERED_DELETIONS = 4096
 
-    def __init__(self, settings: Settings, *, meter: Meter) -> None:
+    def __init__(self, settings: Settings, *, meter: Meter, pages: PagedMemory | None = None) -> None:
+        """Hold features of the newest frames in ``pages``, where there are any."""
         self._settings = settings
         self._meter = meter
+        self._pages = pages
+        self._tells_gpu = pages is not None
         self._shelves: dict[CameraId, Shelf] = {}
         self._size_bytes = 0
         self._frames = 0
@@ -89,6 +105,7 @@ class MemoryPool:
         self._size_bytes += shelf.size_bytes - before[1]
         if shelf.newest_us is not None:
             self._age(shelf, retention_cutoff_us(shelf.newest_us, self._settings.retention_us), "retention")
+        self._place(frame)
         self._make_room()
         self._show_levels()
 
@@ -123,13 +140,13 @@ class MemoryPool:
         for ref, parts in [(ref, split_frame_ref(ref)) for ref in refs]:
             shelf = self._shelves.get(parts.camera_id)
             frame = shelf.find(ref, parts.t_us) if shelf else None
-            if frame is not None:
-                found.append(widened(frame))
+            if frame is not None and (whole := self._widened(frame)) is not None:
+                found.append(whole)
         return tuple(found)
 
     async def at(self, camera_id: CameraId, t_us: int) -> StoredFrame | None:
         frame = self._shelf(camera_id).get(t_us)
-        return None if frame is None else widened(frame)
+        return None if frame is None else self._widened(frame)
 
     async def records(self, camera_id: CameraId, span: Span) -> tuple[Record, ...]:
         return self._shelf(camera_id).records(span)
@@ -157,7 +174,7 @@ class MemoryPool:
         """Return what is held now and what has aged out so far."""
         return PoolStatistics(
             frames=self._frames,
-            size_bytes=self._size_bytes,
+            size_bytes=self._near_bytes,
             budget_bytes=self._settings.pool_budget_bytes,
             cameras=tuple(
                 CameraHolding(camera_id, len(shelf), shelf.record_count, shelf.size_bytes)
@@ -165,9 +182,24 @@ class MemoryPool:
             ),
             evicted=tuple(sorted(self._evicted.items())),
             records_evicted=tuple(sorted(self._records_evicted.items())),
+            gpu_frames=self._far_frames,
+            gpu_bytes=self._far_bytes,
+            gpu_budget_bytes=self._pages.capacity_bytes if self._pages is not None else 0,
         )
 
     # inside
+
+    @property
+    def _far_frames(self) -> int:
+        return sum(len(shelf.far) for shelf in self._shelves.values())
+
+    @property
+    def _far_bytes(self) -> int:
+        return sum(shelf.far.size_bytes for shelf in self._shelves.values())
+
+    @property
+    def _near_bytes(self) -> int:
+        return self._size_bytes - self._far_bytes
 
     def _shelf(self, camera_id: CameraId) -> Shelf:
         shelf = self._shelves.get(camera_id)
@@ -201,11 +233,42 @@ class MemoryPool:
         self._count_records(reason, shelf.drop_records_before(before_us))
         return gone
 
+    def _place(self, frame: StoredFrame) -> None:
+        """Move a new frame's features to the device, where there is one and its turn has come."""
+        if self._pages is not None and frame.features is not None:
+            try:
+                place(self._shelves, self._pages, frame.camera_id, frame.t_us)
+            except PagesLost:
+                self._lose_pages()
+
+    def _widened(self, frame: StoredFrame) -> StoredFrame | None:
+        """Return a frame as readers get it; None where the device has lost its features."""
+        try:
+            return widened(frame)
+        except PagesLost:
+            self._lose_pages()
+            return None
+
+    def _lose_pages(self) -> None:
+        """Go on in memory alone, without the frames that the device has lost."""
+        gone = 0
+        for shelf in self._shelves.values():
+            before_bytes = shelf.size_bytes
+            gone += shelf.drop_far()
+            self._size_bytes -= before_bytes - shelf.size_bytes
+        self._frames -= gone
+        self._pages = None
+        self._count_evicted("pages_lost", gone)
+        logger.error(
+            "the device that holds features failed; the window goes on in memory", extra={"frames": gone}
+        )
+
     def _make_room(self) -> None:
         budget_bytes = self._settings.pool_budget_bytes
-        if self._size_bytes <= budget_bytes:
+        near_bytes = self._near_bytes
+        if near_bytes <= budget_bytes:
             return
-        held = {camera_id: shelf.size_bytes for camera_id, shelf in self._shelves.items()}
+        held = {camera_id: shelf.near_bytes for camera_id, shelf in self._shelves.items()}
         oldest = {
             camera_id: shelf.oldest_us
             for camera_id, shelf in self._shelves.items()
@@ -213,7 +276,7 @@ class MemoryPool:
         }
         level = fair_level(held.values(), budget_bytes)
         gone = 0
-        while self._size_bytes > budget_bytes:
+        while near_bytes > budget_bytes:
             payer = next_to_pay(held, oldest, level_bytes=level)
             if (
                 payer is None
@@ -222,7 +285,8 @@ class MemoryPool:
             shelf = self._shelves[payer]
             self._size_bytes -= shelf.evict_oldest()
             gone += 1
-            held[payer] = shelf.size_bytes
+            near_bytes -= held[payer] - shelf.near_bytes
+            held[payer] = shelf.near_bytes
             if shelf.oldest_us is None:
                 del oldest[payer]
             else:
@@ -241,5 +305,9 @@ class MemoryPool:
             self._meter.count(Metric.RECORDS_EVICTED, records, reason=reason)
 
     def _show_levels(self) -> None:
-        self._meter.gauge(Metric.WINDOW_BYTES, self._size_bytes, tier=Tier.MEMORY)
-        self._meter.gauge(Metric.WINDOW_FRAMES, self._frames, tier=Tier.MEMORY)
+        far_frames = self._far_frames
+        self._meter.gauge(Metric.WINDOW_BYTES, self._near_bytes, tier=Tier.MEMORY)
+        self._meter.gauge(Metric.WINDOW_FRAMES, self._frames - far_frames, tier=Tier.MEMORY)
+        if self._tells_gpu:
+            self._meter.gauge(Metric.WINDOW_BYTES, self._far_bytes, tier=Tier.GPU)
+            self._meter.gauge(Metric.WINDOW_FRAMES, far_frames, tier=Tier.GPU)

@@ -4,9 +4,11 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import replace
 
+from core.frames import Features
 from core.ids import FrameRef, Incarnation
 from core.records import Gap, Record
 from core.spans import Span
+from featcache.paged_share import FarTimes
 from featcache.window import FrameInfo, Head, StoredFrame, Tier
 
 
@@ -14,11 +16,16 @@ class Shelf:
     """Frames of one incarnation in order of time, one per moment, with the records beside them.
 
     Every frame held lies at or after ``evicted_before_us``; a frame put before it is turned away.
+
+    Attributes:
+        size_bytes: Bytes of all frames, wherever they lie.
+        far: The frames whose features lie on a device.
     """
 
     def __init__(self, incarnation: Incarnation) -> None:
         self.incarnation = incarnation
         self.size_bytes = 0
+        self.far = FarTimes()
         self._times: list[int] = []
         self._frames: list[StoredFrame] = []
         self._infos: list[FrameInfo] = []  # built once, so that reading the index is a slice
@@ -40,6 +47,11 @@ class Shelf:
     @property
     def newest_us(self) -> int | None:
         return self._times[-1] if self._times else None
+
+    @property
+    def near_bytes(self) -> int:
+        """Return the bytes that lie in memory."""
+        return self.size_bytes - self.far.size_bytes
 
     def head(self) -> Head:
         """Return how far the shelf reaches."""
@@ -64,13 +76,38 @@ class Shelf:
             self.size_bytes -= self._infos[at].size_bytes
             if self._infos[at].tier is Tier.REDIS:
                 del self._published[bisect_left(self._published, frame.t_us)]
+            self.far.discard(frame.t_us)
             self._frames[at], self._infos[at] = frame, info
         else:
             self._times.insert(at, frame.t_us)
             self._frames.insert(at, frame)
             self._infos.insert(at, info)
         self.size_bytes += info.size_bytes
+        if frame.features is not None and frame.features.far is not None:
+            self.far.add(frame.t_us, frame.features.far)
         return True
+
+    def hold(self, t_us: int, features: Features) -> None:
+        """Hold the features of a frame elsewhere than so far, bit for bit the same. There must be such a frame."""
+        at = bisect_left(self._times, t_us)
+        self._frames[at] = replace(self._frames[at], features=features)
+        self.far.discard(t_us)
+        if features.far is not None:
+            self.far.add(t_us, features.far)
+        if self._infos[at].tier is not Tier.REDIS:
+            self._infos[at] = replace(self._infos[at], tier=self._own_tier(t_us))
+
+    def drop_far(self) -> int:
+        """Let the frames go whose features lie on a device, for it has lost them; return how many. No mark moves."""
+        gone = set(filter(self.far.__contains__, self._times))
+        left = [at for at, t_us in enumerate(self._times) if t_us not in gone]
+        self._times = [self._times[at] for at in left]
+        self._frames = [self._frames[at] for at in left]
+        self._infos = [self._infos[at] for at in left]
+        self._published = [t_us for t_us in self._published if t_us not in gone]
+        self.size_bytes = sum(info.size_bytes for info in self._infos)
+        self.far = FarTimes()
+        return len(gone)
 
     def get(self, t_us: int) -> StoredFrame | None:
         """Return the frame of this moment, or None."""
@@ -102,8 +139,11 @@ class Shelf:
         """Note that no frame with ``t_us < before_us`` lies in Redis any more."""
         count = bisect_left(self._published, before_us)
         for t_us in self._published[:count]:
-            self._show(t_us, Tier.MEMORY)
+            self._show(t_us, self._own_tier(t_us))
         del self._published[:count]
+
+    def _own_tier(self, t_us: int) -> Tier:
+        return Tier.GPU if t_us in self.far else Tier.MEMORY
 
     def _show(self, t_us: int, tier: Tier) -> bool:
         """Change the tier that the index shows; return whether there was something to change."""
@@ -131,6 +171,7 @@ class Shelf:
         self._evicted_before_us = self._times[count - 1] + 1
         del self._times[:count], self._frames[:count], self._infos[:count]
         del self._published[: bisect_left(self._published, self._evicted_before_us)]
+        self.far.drop_before(self._evicted_before_us)
 
     # records
 
@@ -194,6 +235,6 @@ def _info(frame: StoredFrame) -> FrameInfo:
         tenths=frame.tenths,
         tokens=frame.features.tokens if frame.features else 0,
         size_bytes=frame.size_bytes,
-        tier=Tier.MEMORY,
+        tier=Tier.MEMORY if frame.features is None or frame.features.far is None else Tier.GPU,
         grid=frame.features.grid if frame.features else None,
     )

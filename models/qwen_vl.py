@@ -214,8 +214,7 @@ class QwenVL:
             first, last = max(start, frame.start) - frame.start, min(end, frame.end) - frame.start
             if first >= last:
                 continue
-            bits = torch.from_numpy(features.bits()[first:last].astype(np.uint16).view(np.int16))
-            values = bits.to(self._device).view(_STORED[features.dtype]).to(self._dtype)
+            values = self._values(features, first, last)
             pooled.append(values[:, :width])
             for layer, pieces in enumerate(deep, start=1):
                 pieces.append(values[:, layer * width : (layer + 1) * width])
@@ -225,6 +224,15 @@ class QwenVL:
             pooler_output=tuple(pooled), deepstack_features=[tuple(pieces) for pieces in deep]
         )
         return {"image": output}
+
+    def _values(self, features: Features, first: int, last: int) -> torch.Tensor:
+        """Return some of a frame's tokens in the model's number type; not by way of memory where they lie on its device."""
+        stored = _STORED[features.dtype]
+        there = features.far.on(str(self._device)) if features.far is not None else None
+        if there is not None:
+            return there.view(stored).view(features.shape)[first:last].to(self._dtype)
+        bits = torch.from_numpy(features.bits()[first:last].astype(np.uint16).view(np.int16))
+        return bits.to(self._device).view(stored).to(self._dtype)
 
     def _keep(self, answering: Answering) -> None:
         """Keep the frames' part of the attention state for the next question about them."""

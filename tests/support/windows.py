@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import numpy as np
+import pytest
 
 from core.clock import ServiceClock
 from core.errors import ErrorKind, ServiceError
 from core.frames import Features, FeatureType, KeepReason, Picture, Sample
 from core.ids import CameraId, Incarnation, make_frame_ref
 from core.meter import Meter, NullMeter
+from featcache.paged_memory import PagedMemory
 from featcache.pool import MemoryPool
 from featcache.published import PublishedWindow
 from featcache.redis import RedisWindow
@@ -104,6 +106,22 @@ async def memory_window(
     yield MemoryPool(settings or Settings(), meter=meter or NullMeter())
 
 
+PAGES, PAGE_BYTES = 64, 64
+
+
+@asynccontextmanager
+async def paged_window(
+    *, settings: Settings | None = None, meter: Meter | None = None
+) -> AsyncIterator[Window]:
+    """Open an empty window with a few small pages: small features lie in them, large ones find no room there."""
+    pages = PagedMemory(PAGES * PAGE_BYTES, "cpu", page_bytes=PAGE_BYTES)
+    pool = MemoryPool(settings or Settings(), meter=meter or NullMeter(), pages=pages)
+    yield pool
+    for holding in pool.statistics().cameras:
+        await pool.delete_camera(holding.camera_id)
+    assert pool.statistics().gpu_bytes == 0
+
+
 @asynccontextmanager
 async def redis_window(
     *, settings: Settings | None = None, meter: Meter | None = None
@@ -138,4 +156,9 @@ async def published_window(
         await window.aclose()
 
 
-WINDOWS: tuple[OpenWindow, ...] = (memory_window, redis_window, published_window)
+WINDOWS = (
+    memory_window,
+    pytest.param(paged_window, marks=pytest.mark.torch),
+    redis_window,
+    published_window,
+)

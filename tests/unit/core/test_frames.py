@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.frames import BadFeatures, FarBytes, Features, FeatureType
+from tests.support.elsewhere import Elsewhere
 
 VERSION = "0123456789ab"
 
@@ -117,28 +118,6 @@ def test_bf16_is_taken_exactly_where_every_value_is_finite(values: list[int]) ->
 def test_features_are_equal_bit_for_bit_only() -> None:
     assert features(ONES) == features(ONES)
     assert features(ONES) != features(bits(*[0x3F80] * 5, 0x3F81))
-
-
-class Elsewhere(FarBytes):
-    """Bytes that pass for such as lie on a device."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.copies = 0
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    @property
-    def room_bytes(self) -> int:
-        return len(self.data)
-
-    def near(self) -> bytes:
-        self.copies += 1
-        return self.data
-
-    def on(self, device: str) -> None:
-        return None
 
 
 def test_features_on_a_device_are_read_when_somebody_asks_and_not_before() -> None:

@@ -10,11 +10,13 @@ from core.ids import CameraId, Incarnation
 from core.meter import Metric, NullMeter, TallyMeter
 from core.records import Gap, GapReason, StaticSpan
 from core.spans import Span
-from featcache.errors import StaleIncarnation
+from featcache.errors import PagesLost, StaleIncarnation
+from featcache.narrow import narrowed, widened
+from featcache.paged_memory import PagedMemory
 from featcache.pool import CameraHolding, MemoryPool
 from featcache.settings import Settings
 from featcache.window import Window
-from tests.support.windows import FIRST_LIFE, GATE, NOON_US, SECOND_US, YARD, stored
+from tests.support.windows import FIRST_LIFE, GATE, NOON_US, SECOND_US, YARD, features_of, stored
 
 EVER = Span(0, 1 << 60)
 CAMERAS = [CameraId(name) for name in "abcd"]
@@ -146,3 +148,101 @@ async def test_ten_busy_minutes_are_held_and_indexed_whole() -> None:
     index = await pool.index(GATE, Span(NOON_US, NOON_US + 600 * SECOND_US))
     assert [info.seq for info in index] == list(range(6_000))
     assert len(await pool.fetch([info.ref for info in index[::100]])) == 60
+
+
+# features on a device
+
+
+def paged_pool(meter=None, *, pages: int, **limits: int) -> tuple[MemoryPool, PagedMemory]:
+    memory = PagedMemory(pages * 64, "cpu", page_bytes=64)
+    return MemoryPool(Settings(**limits), meter=meter or NullMeter(), pages=memory), memory
+
+
+@pytest.mark.torch
+async def test_features_on_a_device_come_on_top_of_the_budget_and_are_told_by_tier() -> None:
+    tally, one = TallyMeter(), stored(1, features=features_of(tokens=64))  # 1,024 bytes, 16 pages
+    pool, _ = paged_pool(tally, pages=48, pool_budget_bytes=2 * one.size_bytes + 3 * (one.size_bytes - 1024))
+    await pool.open_camera(GATE, FIRST_LIFE)
+    for t_us in range(1, 8):
+        await pool.put(stored(t_us, features=features_of(tokens=64, seed=t_us)), incarnation=FIRST_LIFE)
+    infos = await pool.index(GATE, EVER)
+    assert [(info.t_us, info.tier.value) for info in infos] == [
+        (3, "memory"),
+        (4, "memory"),
+        (5, "gpu"),
+        (6, "gpu"),
+        (7, "gpu"),
+    ]
+    frames = await pool.fetch([info.ref for info in infos])
+    assert [frame.features for frame in frames] == [features_of(tokens=64, seed=t) for t in range(3, 8)]
+    statistics = pool.statistics()
+    assert (statistics.frames, statistics.size_bytes) == (5, statistics.budget_bytes)
+    assert (statistics.gpu_frames, statistics.gpu_bytes, statistics.gpu_budget_bytes) == (3, 3072, 3072)
+    assert (await pool.head(GATE)).size_bytes == 5 * one.size_bytes
+    for tier, frames_there, bytes_there in (("memory", 2, statistics.size_bytes), ("gpu", 3, 3072)):
+        assert tally.gauges[Metric.WINDOW_FRAMES, (("tier", tier),)] == frames_there
+        assert tally.gauges[Metric.WINDOW_BYTES, (("tier", tier),)] == bytes_there
+
+
+@pytest.mark.torch
+async def test_what_is_deleted_or_trimmed_gives_its_pages_back() -> None:
+    pool, memory = paged_pool(pages=10)
+    for camera_id in (GATE, YARD):
+        await pool.open_camera(camera_id, FIRST_LIFE)
+        for t_us in range(1, 6):
+            frame = stored(t_us, camera_id=camera_id, features=features_of())
+            await pool.put(frame, incarnation=FIRST_LIFE)
+    assert memory.statistics().free == 0
+    await pool.trim(YARD, before_us=4)
+    assert memory.statistics().free == 3
+    await pool.delete_camera(GATE)
+    assert memory.statistics().free == 8
+
+
+@pytest.mark.torch
+async def test_features_at_8_bit_lie_on_the_device_as_they_are_and_are_read_widened() -> None:
+    pool, memory = paged_pool(pages=10)
+    narrow = narrowed(features_of(tokens=8))
+    await pool.open_camera(GATE, FIRST_LIFE)
+    frame = stored(1, features=narrow)
+    await pool.put(frame, incarnation=FIRST_LIFE)
+    assert memory.statistics().free == 10 - 2  # 96 bytes
+    (found,) = await pool.fetch([frame.ref])
+    assert found == widened(frame)
+    assert pool.kept(GATE, 1) == frame
+
+
+@pytest.mark.torch
+@pytest.mark.logs_errors
+@pytest.mark.parametrize("read", [False, True])
+async def test_a_device_that_fails_costs_its_frames_and_the_window_goes_on_in_memory(
+    monkeypatch: pytest.MonkeyPatch, read: bool
+) -> None:
+    tally = TallyMeter()
+    pool, memory = paged_pool(tally, pages=4)
+    narrow = [stored(t_us, features=narrowed(features_of(seed=t_us))) for t_us in (1, 2, 3, 4)]
+    await pool.open_camera(GATE, FIRST_LIFE)
+    await pool.put(stored(0), incarnation=FIRST_LIFE)
+    for frame in narrow:
+        await pool.put(frame, incarnation=FIRST_LIFE)
+
+    def fail(*_: object) -> memoryview:
+        raise PagesLost("cpu")
+
+    monkeypatch.setattr(memory, "read", fail)
+    if read:
+        assert await pool.fetch([narrow[0].ref, stored(0).ref]) == (stored(0),)
+        assert await pool.at(GATE, 3) is None
+    last = stored(5, features=features_of(seed=5))
+    await pool.put(last, incarnation=FIRST_LIFE)
+    left = [stored(0)] if not read else [stored(0), last]
+    assert [info.t_us for info in await pool.index(GATE, EVER)][:1] == [0]
+    assert await pool.fetch([stored(0).ref]) == (stored(0),)
+    await pool.put(stored(6, features=features_of(seed=6)), incarnation=FIRST_LIFE)
+    infos = await pool.index(GATE, EVER)
+    assert {info.tier.value for info in infos} == {"memory"}
+    assert {info.t_us for info in infos} >= {frame.t_us for frame in left} | {6}
+    assert sum(info.size_bytes for info in infos) == pool.statistics().size_bytes
+    assert len(infos) == pool.statistics().frames
+    assert tally.counts[Metric.EVICTED, (("reason", "pages_lost"),)] == 4
+    assert tally.gauges[Metric.WINDOW_FRAMES, (("tier", "gpu"),)] == 0

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForImageTextToText
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from core.frames import BadFeatures, Features
+from core.frames import BadFeatures, FarBytes, Features
 from core.ids import CameraId, RequestId, make_frame_ref
 from models.checkpoint import FAMILIES, Checkpoint, read_checkpoint
 from models.compute import Compute
@@ -314,6 +314,43 @@ def test_features_are_the_pooled_tokens_with_deepstack_beside_them_in_the_stored
     assert features[0].grid == prepared.grid
     assert features[0].encoder_version == checkpoint.encoder_version
     assert torch.allclose(stored.float(), wanted.float(), atol=0.02, rtol=0.02)
+
+
+class OnDevice(FarBytes):
+    """Features that lie on the model's own device; asked for in memory, they fail."""
+
+    def __init__(self, data: bytes, device: str) -> None:
+        self._tensor = torch.from_numpy(np.frombuffer(data, np.uint8).copy())
+        self._device = device
+
+    def __len__(self) -> int:
+        return len(self._tensor)
+
+    @property
+    def room_bytes(self) -> int:
+        return len(self)
+
+    def near(self) -> bytes:
+        if self._device == FP32.device:
+            raise AssertionError("asked for by way of memory")
+        return bytes(self._tensor.numpy())
+
+    def on(self, device: str) -> torch.Tensor | None:
+        return self._tensor.clone() if device == self._device else None
+
+
+@pytest.mark.parametrize("device", [FP32.device, "elsewhere"])
+def test_features_on_a_device_are_read_there_by_a_model_on_it_and_through_memory_by_others(
+    ask: Ask, features: list[Features], device: str
+) -> None:
+    numbers = [3, 0, 5]
+    in_memory = ask(numbers, piece=17)
+    kept = list(features)
+    try:
+        features[:] = [replace(one, data=OnDevice(bytes(one.near()), device)) for one in kept]
+        assert ask(numbers, piece=17) == in_memory
+    finally:
+        features[:] = kept
 
 
 def test_a_picture_that_makes_no_numbers_is_refused_alone(model: QwenVL, checkpoint: Checkpoint) -> None:
