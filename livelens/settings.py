@@ -20,6 +20,7 @@ from pydantic_settings import (
     NestedSecretsSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 import featcache
@@ -64,7 +65,7 @@ class Settings(BaseSettings):
             frame ids that it reads from Redis, and the model named by ``model`` only encodes here.
         frame_tokens: Vision tokens of one frame for a model by folder or name; 0 takes 196.
         window_tokens: Vision tokens one question may have for a model by folder or name; 0 takes 8,192.
-        ingest: Reading cameras.
+        ingest: Reading cameras. ``false`` in place of the section takes none in.
         sampler: Choosing frames.
         window: Keeping frames.
         redis: The published copy of the window, for other processes to read; without an address there is none.
@@ -109,6 +110,13 @@ class Settings(BaseSettings):
     # What one load reads; set for the length of ``load_settings`` because pydantic builds sources by class.
     _file_values: ClassVar[Mapping[str, Any]] = {}  # TOML values of any shape
     _secrets_dir: ClassVar[Path | None] = None
+
+    @field_validator("ingest", mode="before")
+    @classmethod
+    def _no_ingest(cls, value: object) -> object:
+        if value is True:  # would take the place of a section in the file
+            raise ValueError("is a section, or false; leave it out, or set ingest.enabled")
+        return IngestSettings(enabled=False) if value is False else value
 
     @field_validator("zone")
     @classmethod
@@ -156,6 +164,8 @@ def load_settings(file: Path | None, overrides: Mapping[str, object]) -> Setting
         loaded: Settings = loader(**overrides)
     except ValidationError as error:
         raise WrongSetting(_one_line(error)) from None
+    except SettingsError as error:  # a variable of a whole section that is no JSON
+        raise WrongSetting(str(error)) from None
     return loaded
 
 

@@ -13,6 +13,7 @@ from core.clock import ServiceClock
 from core.frames import Picture
 from core.meter import NullMeter
 from featcache.redis_settings import RedisSettings
+from ingest import IngestSettings
 from livelens.answering import Answering, KnowsPicture, answering, choose_model
 from livelens.errors import WrongSetting
 from livelens.settings import Settings
@@ -139,6 +140,23 @@ async def test_a_decoder_that_is_away_is_unwell_and_well_by_itself_once_it_is_th
     assert features is not None
     assert answers.decoder is not None
     assert features.encoder_version == answers.decoder.profile.encoder_version == answers.encoder.version
+
+
+@pytest.mark.torch
+async def test_a_process_that_takes_no_cameras_in_loads_no_tower_for_a_decoder_elsewhere(
+    tiny_model_folder: Path,
+) -> None:
+    settings = Settings(
+        model=str(tiny_model_folder),
+        frame_tokens=24,
+        decoder_url="http://127.0.0.1:9",
+        redis=REDIS,
+        ingest=IngestSettings(enabled=False),
+    )
+    async with opened(settings) as answers:
+        assert (answers.encoder, answers.knows) == (None, None)
+        assert answers.decoder is not None
+        assert answers.decoder.profile.encoder_version
 
 
 async def test_without_a_model_there_is_no_encoder_and_the_name_is_measured() -> None:

@@ -102,3 +102,27 @@ def test_redis_is_off_until_it_is_named_and_its_secrets_are_never_shown(
 def test_a_named_file_that_is_missing_stops_the_start() -> None:
     with pytest.raises(WrongSetting, match=r"'gone\.toml' does not exist"):
         load_settings(Path("gone.toml"), {})
+
+
+@pytest.mark.parametrize(("name", "value"), [("LIVELENS_INGEST", "false"), ("LIVELENS_INGEST__ENABLED", "0")])
+def test_ingest_is_turned_off_by_a_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    Path("livelens.toml").write_text("[ingest]\nread_timeout_s = 3.0\n")
+    assert load_settings(None, {}).ingest.enabled
+    monkeypatch.setenv(name, value)
+    assert not load_settings(None, {}).ingest.enabled
+
+
+def test_ingest_is_turned_off_in_the_file_and_on_the_command_line() -> None:
+    assert not load_settings(None, {"ingest": {"enabled": False}}).ingest.enabled
+    Path("livelens.toml").write_text("ingest = false\n")
+    assert not load_settings(None, {}).ingest.enabled
+
+
+@pytest.mark.parametrize("value", ["true", "no", "3"])
+def test_a_variable_that_names_a_whole_section_and_is_none_ends_the_start_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("LIVELENS_INGEST", value)
+    with pytest.raises(WrongSetting, match="ingest") as caught:
+        load_settings(None, {})
+    assert "\n" not in str(caught.value)

@@ -316,3 +316,19 @@ async def test_pongs_come_within_a_second_while_threads_work(address: str) -> No
             pong = await client.socket.ping()
             async with asyncio.timeout(1.0):
                 await pong
+
+
+async def test_cameras_that_are_not_known_yet_are_told_of_as_soon_as_they_are(
+    address: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away() -> None:
+        raise WindowUnavailable(CameraId(""))
+
+    monkeypatch.setattr(world.registry, "list", away)
+    async with live(address) as client:
+        assert (await client.next())["type"] == "session.ready"
+        await until(lambda: world.registry.listeners == 1)
+        world.registry.set_state(GATE, CameraState.ONLINE)
+        state = await client.until("camera.state", camera="gate")
+        assert state["state"]["state"] == "online"
+        assert len(client.seen) == 2
