@@ -115,7 +115,7 @@ async def test_one_frame_in_ten_forged_in_redis_is_left_out_and_counted_and_the_
     await asyncio.to_thread(generated_clip, clip, number=3, seconds=40)
     async with (
         beside(served.redis_url, camera_id) as own,
-        road(served, {camera_id: clip}, seconds=26, settings=PATIENT) as opened,
+        road(served, {camera_id: clip}, seconds=34, settings=PATIENT) as opened,
     ):
         infos = await own.index(camera_id, EVER)
         assert len(infos) >= TENTH * len(CHANGES)

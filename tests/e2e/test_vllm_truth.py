@@ -39,14 +39,21 @@ async def test_over_vllm_whole_and_apart_they_get_the_words_of_our_own_engine_an
                 heard = await asked(opened.service, camera_id, puts)
                 assert await encoded_by(whole) == before
             assert counter(whole.url, LOADED) > loaded
+            held = frames_held(opened.service, camera_id)
         judge("whole", clip, puts, said, heard)
 
         async with reading(split, data_dir=state) as service:  # the same window, after a restart
+            await service.until("the window is back", lambda: frames_held(service, camera_id) == held)
             before, loaded = await encoded_by(split), counter(split.engine_urls[0], LOADED)
             heard = await asked(service, camera_id, puts)
             assert await encoded_by(split) == before
             assert counter(split.engine_urls[0], LOADED) > loaded
         judge("apart", clip, puts, said, heard)
+
+
+def frames_held(service: LivelensProcess, camera_id: CameraId) -> int:
+    frames: int = service.camera(camera_id)["window"]["frames"]
+    return frames
 
 
 async def planned(own: Beside, clip: PlayedClip, camera_id: CameraId) -> list[Put]:
