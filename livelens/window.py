@@ -14,6 +14,7 @@ from core.meter import Meter
 from featcache import MemoryPool, Window
 from featcache.bulletin import Bulletin
 from featcache.ended import KeptDeletions
+from featcache.paged_memory import PagedMemory, open_memory
 from livelens.errors import WrongSetting
 from livelens.settings import Settings
 
@@ -67,9 +68,11 @@ async def open_window(
     Args:
         deletions: Remembers, over restarts, which deletions Redis was not there for.
 
-    Raises WrongSetting where a Redis is named and its client is not installed.
+    Raises:
+        WrongSetting: a Redis is named and its client is not installed.
+        PagesRefused: there is no such GPU, or not so much memory on it.
     """
-    pool = MemoryPool(settings.window, meter=meter)
+    pool = MemoryPool(settings.window, meter=meter, pages=await _pages(settings))
     if not settings.redis.url:
         yield OpenWindow(pool)
         return
@@ -83,6 +86,19 @@ async def open_window(
         yield OpenWindow(window, window)
     finally:
         await window.aclose()
+
+
+async def _pages(settings: Settings) -> PagedMemory | None:
+    """Return the GPU memory that features are to lie in, None for none. Raises PagesRefused."""
+    window = settings.window
+    if not window.gpu_budget_bytes:
+        return None
+    pages = await asyncio.to_thread(open_memory, window.gpu_budget_bytes, window.gpu_device)
+    _log.info(
+        "features of the newest frames lie in pages",
+        extra={"device": pages.device, "bytes": pages.capacity_bytes},
+    )
+    return pages
 
 
 def need_redis_client() -> None:

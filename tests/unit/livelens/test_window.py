@@ -10,6 +10,8 @@ import pytest
 from core.clock import ServiceClock
 from core.meter import NullMeter, TallyMeter
 from featcache import MemoryPool
+from featcache import Settings as WindowSettings
+from featcache.errors import PagesRefused
 from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
 from livelens.errors import WrongSetting
@@ -27,6 +29,32 @@ async def test_without_an_address_the_pool_is_all_and_nothing_is_told_of_redis()
     async with open_window(Settings(), clock=ServiceClock(), meter=NullMeter()) as opened:
         assert isinstance(opened.window, MemoryPool)
         assert (opened.work(), opened.parts(), opened.details()) == ((), {}, {})
+
+
+@pytest.mark.torch
+async def test_memory_of_a_device_is_taken_where_the_settings_ask_for_it() -> None:
+    settings = Settings(window=WindowSettings(gpu_budget_bytes=1 << 20, gpu_device="cpu"))
+    async with open_window(settings, clock=ServiceClock(), meter=NullMeter()) as opened:
+        assert isinstance(opened.window, MemoryPool)
+        assert opened.window.statistics().gpu_budget_bytes == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("budget_bytes", "device", "line"),
+    [
+        (1 << 20, "cuda:63", r"^window\.gpu_device = 'cuda:63': there is no such device; there is cpu"),
+        (1 << 60, "cpu", r"^window\.gpu_budget_bytes = 1152921504606846976: cpu has \d+ bytes of memory"),
+    ],
+)
+@pytest.mark.torch
+async def test_a_device_that_cannot_be_had_stops_the_start_in_one_line(
+    budget_bytes: int, device: str, line: str
+) -> None:
+    settings = Settings(window=WindowSettings(gpu_budget_bytes=budget_bytes, gpu_device=device))
+    with pytest.raises(PagesRefused, match=line) as caught:
+        async with open_window(settings, clock=ServiceClock(), meter=NullMeter()):
+            pass
+    assert "\n" not in str(caught.value)
 
 
 async def test_a_named_redis_without_its_client_stops_the_start_in_one_line(
