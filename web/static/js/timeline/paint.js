@@ -205,8 +205,8 @@ function paintKept(ctx, { timeline, scale, lanes, palette }) {
   for (const tier of timeline.tiers) {
     const from = Math.max(0, xOf(scale, tier.from_us));
     const to = Math.min(scale.width_px, xOf(scale, tier.to_us));
-    if (tier.tier === "memory") ctx.fillRect(from, lanes.kept, to - from, 2);
-    else for (let x = from; x < to; x += 5) ctx.fillRect(x, lanes.kept, Math.min(3, to - x), 2);
+    if (tier.tier === "redis") for (let x = from; x < to; x += 5) ctx.fillRect(x, lanes.kept, Math.min(3, to - x), 2);
+    else ctx.fillRect(from, lanes.kept, to - from, tier.tier === "gpu" ? 4 : 2);
   }
 }
 
