@@ -72,7 +72,8 @@ class _Readiness:
         return {"cameras": reached, "model": self._answers.healthy(), "redis": reached}
 
     def details(self) -> dict[str, str]:
-        return {"redis": self._cameras.sight.in_words()}
+        clocks = self._cameras.clocks_in_words()
+        return {"redis": self._cameras.sight.in_words(), **({"clocks": clocks} if clocks else {})}
 
     def ready(self) -> bool:
         return self._cameras.reached

@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 LOOK_EVERY_S = 1.0
 AGAIN_AFTER_S = 0.25
 """After a look that failed: questions are refused until one works."""
+APART_US = 1_000_000
+"""Clocks this far apart are told of: questions about the last seconds would miss what is newer than ours."""
 CHANGES_WAITING = 256
 
 _ALL = CameraId("")
@@ -145,6 +147,16 @@ class PublishedCameras:
     def silent_since_us(self, camera_id: CameraId) -> int | None:
         """Return since when nothing is heard of a camera's owner, in stream time; None while it is at work."""
         return self._known.silent_since_us(camera_id, mono_us=self._clock.mono_us())
+
+    def clocks_in_words(self) -> str | None:
+        """Return which owner's clock is too far from ours, and how far; None where none is, or nobody knows."""
+        furthest, offset_us = self._known.furthest_ahead(), self.sight.clock_offset_us
+        if furthest is None or offset_us is None:
+            return None
+        camera_id, ahead_us = furthest
+        if abs(ahead_us + offset_us) < APART_US:
+            return None
+        return f"where {camera_id} comes in the clock is {(ahead_us + offset_us) / 1e6:+.1f} s from ours"
 
     def measure(self) -> None:
         """Set the gauges that count cameras."""

@@ -23,10 +23,17 @@ LOST_KEPT_US = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A camera, when its owner told of it (monotonic), and since when Redis has lost it."""
+    """A camera.
+
+    Attributes:
+        heard_us: When its owner told of it, monotonic.
+        ahead_us: How far the owner's clock was ahead of Redis' then.
+        lost_us: Since when Redis has lost it, monotonic; None while it is there.
+    """
 
     bulletin: Bulletin
     heard_us: int
+    ahead_us: int = 0
     lost_us: int | None = None
 
 
@@ -51,7 +58,8 @@ class KnownCameras:
         """Take over what one look at Redis has found."""
         for camera_id, listed in roll.cameras.items():
             heard_us = mono_us - max(0, roll.redis_us - listed.told_us)
-            self._known[camera_id] = _Known(listed.bulletin, heard_us)
+            ahead_us = listed.bulletin.at_us - listed.told_us
+            self._known[camera_id] = _Known(listed.bulletin, heard_us, ahead_us)
         for camera_id, known in tuple(self._known.items()):
             if camera_id in roll.cameras:
                 continue
@@ -79,6 +87,11 @@ class KnownCameras:
         report = _unheard(bulletin) if silent else bulletin.report
         rate = 0.0 if silent else bulletin.frame_rate
         return CameraStatus(report, bulletin.kept, rate, bulletin.delay_s, answered_by)
+
+    def furthest_ahead(self) -> tuple[CameraId, int] | None:
+        """Return the camera whose owner's clock is furthest from Redis', and how far it is ahead; None without any."""
+        found = [(camera_id, known.ahead_us) for camera_id, known in self._known.items()]
+        return max(found, key=lambda one: abs(one[1]), default=None)
 
     def encoded(self, camera_id: CameraId) -> bool:
         """Return whether the newest frame of a camera that is known has features."""

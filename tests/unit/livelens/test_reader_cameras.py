@@ -31,6 +31,7 @@ class ScriptedDirectory:
         self.ended: frozenset[CameraId] = frozenset()
         self.away = False
         self.offset_us = 0
+        self.ahead_us = 0
         self.fault: Fault | None = None
 
     async def look(self, known: Mapping[CameraId, Incarnation]) -> Roll:
@@ -38,8 +39,10 @@ class ScriptedDirectory:
             self.fault = Fault.AWAY
             raise WindowUnavailable(CameraId(""))
         self.fault = None
-        now_us = ServiceClock().now_us() + self.offset_us
-        return Roll(now_us, {b.camera.id: Listed(b, now_us) for b in self.bulletins}, self.ended)
+        now_us = ServiceClock().now_us()
+        told = [replace(b, at_us=now_us + self.ahead_us) for b in self.bulletins]
+        now_us += self.offset_us
+        return Roll(now_us, {b.camera.id: Listed(b, now_us) for b in told}, self.ended)
 
 
 @asynccontextmanager
@@ -171,9 +174,24 @@ async def test_how_far_redis_clock_is_from_ours_is_told(
         assert replace(cameras.sight, clock_offset_us=None).in_words() == "ok"
 
 
+async def test_an_owner_whose_clock_is_far_from_ours_is_named(
+    directory: ScriptedDirectory, meter: TallyMeter
+) -> None:
+    directory.offset_us, directory.ahead_us = -500_000, 60_000_000
+    async with looking(directory, meter) as cameras:
+        said = cameras.clocks_in_words()
+        assert said is not None
+        assert said.startswith(
+            ("where gate comes in the clock is +60.", "where gate comes in the clock is +59.")
+        )
+        directory.ahead_us = 0
+        await until(lambda: cameras.clocks_in_words() is None)
+
+
 def test_before_the_first_look_nothing_is_known(directory: ScriptedDirectory, meter: TallyMeter) -> None:
     cameras = PublishedCameras(
         directory, clock=ServiceClock(), meter=meter, answered_by=lambda _encoded: "measured"
     )
     assert cameras.sight.in_words() == "not reached yet"
+    assert cameras.clocks_in_words() is None
     assert meter.gauges[Metric.REDIS_UP, ()] == 0

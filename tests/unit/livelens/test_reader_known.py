@@ -101,3 +101,12 @@ def test_a_new_life_takes_the_place_of_the_old_one() -> None:
     known = known_of(bulletin_of())
     known.take(roll_of(bulletin_of(life=SECOND_LIFE)), mono_us=1)
     assert known.lives == {GATE: Incarnation(SECOND_LIFE)}
+
+
+def test_the_owner_whose_clock_is_furthest_away_is_named() -> None:
+    assert KnownCameras().furthest_ahead() is None
+    late, early = bulletin_of(at_us=NOON_US), bulletin_of(camera_id=YARD, at_us=NOON_US + 9 * SECOND_US)
+    known = KnownCameras()
+    listed = {b.camera.id: Listed(b, NOON_US + 3 * SECOND_US) for b in (late, early)}
+    known.take(Roll(NOON_US + 3 * SECOND_US, listed, frozenset()), mono_us=0)
+    assert known.furthest_ahead() == (YARD, 6 * SECOND_US)
