@@ -31,6 +31,8 @@ def decoder(
     from livelens.decoder_found import look_around
     from livelens.decoder_process import run_decoder
     from livelens.decoder_profile import Role, read_profile
+    from livelens.errors import AddressNotFree
+    from livelens.ports import taken
 
     overrides: dict[str, Any] = {}
     if model is not None:
@@ -44,4 +46,7 @@ def decoder(
     if only_print:
         typer.echo(start.shown())
         return
+    for setting, (host, listens) in start.listens.items():
+        if (why := taken(host, listens)) is not None:
+            raise AddressNotFree(host, listens, f"{why} ({setting} of {role})")
     raise typer.Exit(run_decoder(start, environment=os.environ))

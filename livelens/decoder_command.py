@@ -70,12 +70,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A command with what it needs in its environment. ``secret`` values are shown as dots."""
+    """A command with what it needs in its environment. ``secret`` values are shown as dots.
+
+    ``listens`` are host and port of each address it will listen on, by the name of the setting. vLLM itself goes on,
+    and says that it is healthy, where its side channel cannot listen; no answer would ever come out of that half.
+    """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
     url: str = ""
+    listens: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     def shown(self) -> str:
         """Return it as lines for a shell."""
@@ -122,6 +127,7 @@ def start_of(profile: DecoderProfile, role: Role, found: Found) -> Start:
         **_machine(profile, role, found.device),
     }
     secret: dict[str, str] = {}
+    listens = {"port": (profile.host, instance.port)}
     if profile.redis.url:
         command += ["--ec-transfer-config", _json(_connector(profile, found))]
         open_, secret = _redis_address(profile.redis)
@@ -129,11 +135,13 @@ def start_of(profile: DecoderProfile, role: Role, found: Found) -> Start:
     if role is not Role.BOTH:
         command += ["--kv-transfer-config", _json(_kv_transfer(found.device))]
         environment |= _side_channel(profile, role, found.device)
+        listens["side_channel_port"] = (profile.host, instance.side_channel_port)
     return Start(
         command=(*command, *profile.arguments),
         environment=environment,
         secret=secret,
         url=f"http://{profile.host}:{instance.port}",
+        listens=listens,
     )
 
 

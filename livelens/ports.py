@@ -1,12 +1,23 @@
-"""Free ports, for programs that cannot be told to take one themselves."""
+"""Free ports, for programs that cannot be told to take one themselves; and whether one is free."""
 
 import errno
+import os
 import random
 import socket
 
 _FIRST, _LAST = 10_240, 32_767
 """Below the ports that systems give to outgoing connections: one of those was taken in the twenty seconds that vLLM
 needs until it listens."""
+
+
+def taken(host: str, port: int) -> str | None:
+    """Return why nobody can begin to listen there now; None where that works."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.create_server((host, port), family=family):
+            return None
+    except OSError as error:
+        return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
 
 
 def free_port(host: str = "127.0.0.1") -> int:

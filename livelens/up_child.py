@@ -10,11 +10,15 @@ from contextlib import asynccontextmanager, suppress
 
 from core.clock import Clock
 from livelens.errors import PartFailed
+from livelens.ports import taken
 from livelens.up_log import Lines, PartLog
 from livelens.up_parts import Part, Probe
-from livelens.up_watch import Again, GiveUp, RestartLimits, Restarts, said_of
+from livelens.up_watch import NOT_STARTED, Again, GiveUp, RestartLimits, Restarts, said_of
 
 PROBE_EVERY_S = 0.2
+LOOK_EVERY_S = 5.0
+FREE_WITHIN_S = 5.0
+"""So long may an address stay taken after its last user has gone."""
 TELL_EVERY_S = 10.0
 LAST_WORDS_S = 2.0
 SHOWN_CHARS = 120
@@ -78,6 +82,9 @@ class Child:
         """Run one process to its end; return its exit code, negative for a signal. Raises OSError."""
         self._restarts.started()
         self._log.forget()
+        if (why := await self._taken()) is not None:
+            self._say(self.part.name, why)
+            return NOT_STARTED
         async with _output() as (output, writable):
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -92,6 +99,16 @@ class Child:
                 os.close(writable)
             self.started = True
             return await self._accompany(process, output)
+
+    async def _taken(self) -> str | None:
+        """Return why an address it needs cannot be had; those left by its last run are waited for."""
+        begun_us = self._clock.mono_us()
+        for host, port in self.part.listens:
+            while (why := taken(host, port)) is not None:
+                if self._clock.mono_us() - begun_us > FREE_WITHIN_S * 1e6:
+                    return f"cannot listen on {host}:{port}: {why}"
+                await asyncio.sleep(PROBE_EVERY_S)
+        return None
 
     async def _accompany(self, process: Process, output: asyncio.StreamReader) -> int:
         async with asyncio.TaskGroup() as group:
@@ -131,6 +148,18 @@ class Child:
         self._restarts.ready(self._clock.mono_us())
         self._say(self.part.name, f"ready after {(self._clock.mono_us() - begun_us) / 1e6:.1f} s")
         self.ready.set()
+        await self._look_after(process)
+
+    async def _look_after(self, process: Process) -> None:
+        """Go on asking; end a process that runs and has said nothing for long."""
+        limit_us = self.part.hung_after_us
+        answered_us = self._clock.mono_us()
+        while (silent_us := self._clock.mono_us() - answered_us) <= limit_us:
+            await asyncio.sleep(min(LOOK_EVERY_S, limit_us / 8e6))
+            if await self._answers(self.part.ready):
+                answered_us = self._clock.mono_us()
+        self._say(self.part.name, f"runs and has not answered for {silent_us / 1e6:.0f} s; ending it")
+        await self._end(process)
 
     async def _end(self, process: Process) -> None:
         """End the process if it runs, and whatever of its family is left."""

@@ -31,9 +31,10 @@ class RedisAnswers:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswers:
-    """Ready when a GET of this address is answered with 200."""
+    """Ready when a GET of this address is answered with 200, and these hosts and ports take connections."""
 
     url: str
+    also: tuple[tuple[str, int], ...] = ()
 
 
 Probe = RedisAnswers | HttpAnswers
@@ -50,6 +51,8 @@ class Part:
         after: Parts that must have been ready once before it starts.
         ready_within_us: Not ready for so long after its start, it is ended and started again.
         stop_within_us: It gets so long to end when asked to; then it is killed.
+        hung_after_us: Ready once, and not answering for so long although it runs, it is ended and started again.
+        listens: Hosts and ports that must be free before it starts.
     """
 
     name: str
@@ -61,6 +64,8 @@ class Part:
     after: tuple[str, ...] = ()
     ready_within_us: int = 60_000_000
     stop_within_us: int = 10_000_000
+    hung_after_us: int = 120_000_000
+    listens: tuple[tuple[str, int], ...] = ()
 
     def environment_from(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment it runs in."""
@@ -98,12 +103,16 @@ class OwnRedis:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How one vLLM instance, or the router before two, is started: as ``livelens.decoder_command`` says."""
+    """How one vLLM instance, or the router before two, is started: as ``livelens.decoder_command`` says.
+
+    ``listens`` are the hosts and ports it will listen on.
+    """
 
     command: tuple[str, ...]
     url: str
     environment: Mapping[str, str] = field(default_factory=dict)
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
+    listens: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +159,8 @@ def decoding_part(name: str, decoding: Decoding, *, after: tuple[str, ...]) -> P
         command=decoding.command,
         environment=decoding.environment,
         secret=decoding.secret,
-        ready=HttpAnswers(f"{decoding.url}/health"),
+        ready=HttpAnswers(f"{decoding.url}/health", decoding.listens),
+        listens=decoding.listens,
         after=after,
         ready_within_us=1_800_000_000,
         stop_within_us=20_000_000,

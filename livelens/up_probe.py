@@ -1,6 +1,7 @@
 """Asks a part whether it is up: one short question, one answer, never an error."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import assert_never
 
@@ -17,7 +18,7 @@ async def answers(probe: Probe) -> bool:
         case RedisAnswers():
             return await _redis_answers(probe.socket)
         case HttpAnswers():
-            return await _http_answers(probe.url)
+            return await _http_answers(probe.url) and await _all_listen(probe.also)
         case _:
             assert_never(probe)
 
@@ -28,6 +29,18 @@ async def _http_answers(url: str) -> bool:
             return (await client.get(url)).status_code == 200
     except httpx2.HTTPError:
         return False
+
+
+async def _all_listen(addresses: Sequence[tuple[str, int]]) -> bool:
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            for host, port in addresses:
+                _, writer = await asyncio.open_connection(host, port)
+                writer.close()
+                await writer.wait_closed()
+    except (OSError, TimeoutError):
+        return False
+    return True
 
 
 async def _redis_answers(socket: Path) -> bool:

@@ -166,4 +166,4 @@ def decoder_profile(choice: Choice, redis_url: str, port_on: Callable[[str], int
 
 
 def _decoding(start: Start) -> Decoding:
-    return Decoding(start.command, start.url, start.environment, start.secret)
+    return Decoding(start.command, start.url, start.environment, start.secret, tuple(start.listens.values()))

@@ -10,6 +10,10 @@ CANNOT_RUN = frozenset({126, 127})
 """The exit codes of ``setpriv`` and of shells where a program is not there or may not be run."""
 
 
+NOT_STARTED = 256
+"""In place of an exit code, which none of these can be: an address that it needs is taken."""
+
+
 @dataclass(frozen=True, slots=True)
 class RestartLimits:
     """How patiently a process is started again.
@@ -83,6 +87,8 @@ class Restarts:
 
 def said_of(code: int) -> str:
     """Return how a process ended, in words."""
+    if code == NOT_STARTED:
+        return "was not started"
     if code >= 0:
         return f"ended with code {code}"
     try:

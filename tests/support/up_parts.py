@@ -52,6 +52,8 @@ def serving(
     child_file: Path | None = None,
     stop_within_us: int = 5_000_000,
     ready_within_us: int = 20_000_000,
+    hung_after_us: int = 20_000_000,
+    listens: tuple[tuple[str, int], ...] = (),
 ) -> Part:
     """Return a part that answers ``ready_after_s`` after its start and ends with ``code`` ``lasts_s`` later."""
     program = _FAMILY if child_file else _STUBBORN if stubborn else _SERVER
@@ -63,6 +65,8 @@ def serving(
         after=after,
         stop_within_us=stop_within_us,
         ready_within_us=ready_within_us,
+        hung_after_us=hung_after_us,
+        listens=listens,
     )
 
 

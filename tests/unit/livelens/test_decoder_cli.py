@@ -1,4 +1,5 @@
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 from livelens.cli import app
 from livelens.decoder_command import Found
 from livelens.decoder_profile import DecoderProfile, Device
+from livelens.ports import free_port
 
 run = CliRunner()
 
@@ -53,6 +55,27 @@ def test_a_wrong_profile_is_one_line_and_exit_code_two(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "livelens: decoder profile: kv_bits must be 8 or 16\n"
+
+
+@pytest.mark.parametrize("setting", ["port", "side_channel_port"])
+def test_an_address_that_is_taken_is_named_before_anything_is_started(
+    setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr("livelens.decoder_process.run_decoder", lambda *what, **_: started.append(what) or 0)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        file = tmp_path / "decoder.toml"
+        ports = {"port": free_port(), "side_channel_port": free_port()} | {setting: port}
+        file.write_text("[prefill]\n" + "".join(f"{name} = {value}\n" for name, value in ports.items()))
+        words = ["decoder", "--role", "prefill", "--profile", str(file)]
+        refused = run.invoke(app, words)
+        assert str(refused.exception) == (
+            f"cannot listen on 127.0.0.1:{port}: Address already in use ({setting} of prefill)"
+        )
+        assert started == []
+    assert run.invoke(app, words).exit_code == 0
+    assert len(started) == 1
 
 
 def test_the_role_is_one_of_three() -> None:

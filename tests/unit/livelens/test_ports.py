@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from livelens.ports import free_port
+from livelens.ports import free_port, taken
 
 
 def test_a_free_port_can_be_listened_on_and_is_none_of_those_for_outgoing_connections() -> None:
@@ -29,3 +29,11 @@ def test_a_port_that_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_address_of_another_machine_is_refused_at_once() -> None:
     with pytest.raises(OSError, match="assign requested address"):
         free_port("192.0.2.1")
+
+
+def test_a_port_is_taken_while_somebody_listens_and_free_when_nobody_does() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert taken("127.0.0.1", port) == "Address already in use"
+    assert taken("127.0.0.1", port) is None
+    assert taken("203.0.113.1", port) is not None  # not this machine's

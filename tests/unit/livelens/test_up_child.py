@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -100,6 +101,37 @@ async def test_a_part_that_dies_is_started_again_and_people_are_told(tmp_path: P
         assert second.pid != first.pid
     assert "decoder: was ended by SIGKILL; starting again in 0.01 s" in told
     assert "decoder: | serving" in told
+
+
+async def test_a_part_that_runs_and_answers_no_more_is_ended_and_started_again(tmp_path: Path) -> None:
+    told, port = Told(), free_port()
+    part = serving("decoder", port, stop_within_us=100_000, hung_after_us=500_000)
+    async with running(child_of(part, tmp_path, told)):
+        (first,) = processes(port)
+        first.suspend()
+        await until(lambda: sum("ready after" in line for line in told) == 2)
+        (second,) = processes(port)
+        assert second.pid != first.pid
+    assert any(line.startswith("decoder: runs and has not answered for ") for line in told)
+    assert "decoder: does not end; killing it" in told
+
+
+async def test_a_part_whose_address_is_taken_is_not_started_until_it_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("livelens.up_child.FREE_WITHIN_S", 0.05)
+    told, port = Told(), free_port()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        side = other.getsockname()[1]
+        task = asyncio.create_task(
+            child_of(serving("prefill", port, listens=(("127.0.0.1", side),)), tmp_path, told).run()
+        )
+        with pytest.raises(PartFailed, match="prefill was not started; it ended 3 times before it was ready"):
+            await task
+    assert f"prefill: cannot listen on 127.0.0.1:{side}: Address already in use" in told
+    assert processes(port) == []
+    async with running(child_of(serving("prefill", port, listens=(("127.0.0.1", side),)), tmp_path, told)):
+        assert len(processes(port)) == 1
 
 
 async def test_a_part_that_refuses_its_settings_is_not_started_again(tmp_path: Path) -> None:

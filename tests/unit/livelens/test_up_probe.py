@@ -42,3 +42,16 @@ async def test_an_address_is_ready_when_it_says_200(status: bytes, ready: bool) 
 
 async def test_nobody_there_is_not_ready() -> None:
     assert not await answers(HttpAnswers(f"http://127.0.0.1:{free_port()}/health"))
+
+
+async def test_a_half_is_ready_when_its_side_channel_takes_connections_too() -> None:
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await reader.readline():
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        url, side = f"http://127.0.0.1:{port}/health", free_port()
+        assert await answers(HttpAnswers(url, (("127.0.0.1", port),)))
+        assert not await answers(HttpAnswers(url, (("127.0.0.1", port), ("127.0.0.1", side))))
