@@ -10,6 +10,7 @@ from core.frames import FeatureType
 from core.ids import make_frame_ref
 from core.meter import NullMeter
 from core.records import StaticSpan
+from featcache.bulletin import encode_bulletin
 from featcache.directory import RedisDirectory
 from featcache.errors import WindowUnavailable
 from featcache.narrow import narrowed
@@ -180,7 +181,14 @@ async def test_a_cluster_serves_all_of_it() -> None:
             await until(lambda: stage.window.health.clock_offset_us is not None)
             await stage.window.trim(GATE, before_us=5)
             await until(lambda: index_is(stage, range(5, 11)))
+            told = {c: (FIRST_LIFE, encode_bulletin(bulletin_of(camera_id=c))) for c in (GATE, YARD)}
+            assert await stage.window._redis.tell(told) == (GATE, YARD)
+            directory = RedisDirectory(RedisSettings(url=server.tcp_url, cluster=True), meter=NullMeter())
+            assert set((await directory.look({})).cameras) == {GATE, YARD}
             assert await stage.window.delete_camera(GATE) == 6
+            roll = await directory.look({GATE: FIRST_LIFE})
+            assert (set(roll.cameras), roll.ended) == ({YARD}, {GATE})
+            await directory.aclose()
             assert stage.window.health.outages == 0, stage.meter.counts
 
 
