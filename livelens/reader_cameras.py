@@ -70,9 +70,6 @@ class PublishedCameras:
         answered_by: Names who answers here, told whether a camera's newest frame has features.
     """
 
-    any_online = False
-    """No camera sends to this process, so that it may follow the host's clock at any time."""
-
     def __init__(
         self, directory: Directory, *, clock: Clock, meter: Meter, answered_by: Callable[[bool], str]
     ) -> None:
@@ -134,6 +131,11 @@ class PublishedCameras:
             channel.close()
 
     # -- for the root
+
+    @property
+    def any_online(self) -> bool:
+        """Return False: no camera sends to this process, so that it may follow the host's clock at any time."""
+        return False
 
     @property
     def reached(self) -> bool:
