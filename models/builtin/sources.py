@@ -30,11 +30,13 @@ SOURCE_HEADS = {
     "label_tenth": (3, 1),
     "change_before": (4, 0),
     "thing_before": (4, 1),
+    "thing_then": (3, 0),
 }
 """What is looked for, with the layer, counted from 1, and the head of attention, from 0, that is shown where.
 
 Words of answers look late, when all is known; cells look for their frame's label early, so that a change knows its
-time; where a thing is, or a change shows, they look for the one before it, so that a list knows which comes next.
+time, and for where the thing was in the frame before, so that what left is known where it is no more. Where a thing is,
+or a change shows, they look for the one before it, so that a list knows which comes next.
 """
 
 SOURCE_KINDS = tuple(SOURCE_HEADS)
@@ -42,8 +44,8 @@ SOURCE_KINDS = tuple(SOURCE_HEADS)
 Offsets = Callable[[str], Sequence[tuple[int, int]]]
 """Gives where each token of a text begins and ends, in characters."""
 
-_THING, _MINUTE, _SECOND, _TENTH, _LABEL_SECOND, _LABEL_TENTH, _CHANGE_BEFORE, _THING_BEFORE = range(
-    len(SOURCE_KINDS)
+_THING, _MINUTE, _SECOND, _TENTH, _LABEL_SECOND, _LABEL_TENTH, _CHANGE_BEFORE, _THING_BEFORE, _THING_THEN = (
+    range(len(SOURCE_KINDS))
 )
 
 
@@ -76,6 +78,7 @@ def sources_of(
         *_label_sources(watched, row, offsets),
         *_change_sources(watched, cells, row),
         *_thing_sources(watched, cells, row),
+        *_then_sources(watched, cells, row),
     ]
     for number, question in enumerate(questions, start=1):
         places = np.flatnonzero(row.asked == number)
@@ -135,6 +138,19 @@ def _thing_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[t
             if before < place:
                 yield place, _THING_BEFORE, before
             before = place
+
+
+def _then_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[tuple[int, int, int]]:
+    """Yield where each thing of a frame, and each that is gone, finds itself in the frame before; a new one finds what
+    stands right before its frame."""
+    for at, frame in enumerate(row.frames[1:], start=1):
+        before = row.frames[at - 1].start
+        for thing in watched.ever():
+            here, there = watched.seen(thing, at), watched.seen(thing, at - 1)
+            then = cell_of(watched.spot(thing, at - 1), cells)
+            if here or there:
+                place = cell_of(watched.spot(thing, at), cells) if here else then
+                yield frame.start + place, _THING_THEN, before + then if there else frame.start - 1
 
 
 def _clock_part(times: Sequence[re.Match[str]], start: int) -> int | None:

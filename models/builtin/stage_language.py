@@ -62,6 +62,7 @@ _SHARES = {
     "source_label_tenth": 0.1,
     "source_change_before": 0.3,
     "source_thing_before": 0.3,
+    "source_thing_then": 0.3,
 }
 """How much each loss beside that of the answers counts."""
 

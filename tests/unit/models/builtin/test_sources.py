@@ -132,6 +132,21 @@ def test_a_change_finds_the_one_before_it_and_the_first_one_the_rows_first_token
     assert list(zip(found.places[mine], found.origins[mine], strict=True)) == [(came, 0), (left, came)]
 
 
+def test_a_thing_here_or_gone_finds_itself_in_the_frame_before() -> None:
+    asked = _asked(Asked.HAPPENED, Target())
+    row, _ = _read(asked)
+    found = sources_of(SCENE, CELLS, [asked], row, _offsets)
+    mine = found.kinds == SOURCE_KINDS.index("thing_then")
+    first, second, third, fourth = (frame.start for frame in row.frames)
+    assert dict(zip(found.places[mine].tolist(), found.origins[mine].tolist(), strict=True)) == {
+        second: second - 1,  # the cross is new
+        second + 6: first + 6,
+        third + 2: second,
+        third + 6: second + 6,  # where the square was
+        fourth + 3: third + 2,
+    }
+
+
 def test_a_thing_finds_the_one_before_it_in_its_frame_and_the_first_one_what_stands_before_the_frame() -> (
     None
 ):
