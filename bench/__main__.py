@@ -1,5 +1,5 @@
 """``python -m bench NAME [--quick] [--check] [--json FILE]``; accuracy also takes ``--scenes N --folder FOLDER``, ask
-``--decoder vllm``"""
+``--decoder vllm``, gpu ``--out FILE``"""
 
 import argparse
 import asyncio
@@ -15,8 +15,8 @@ from bench.report import Figure, Verdict, judge, missing, read_targets, table, v
 from bench.rig import PartMissing
 
 BENCHES = ("glass", "ask", "camera", "window", "accuracy", "int8")
-BY_NAME = ("split", "shapes")
-"""Not part of ``all``: they take vLLM, or gigabytes of memory and disk."""
+BY_NAME = ("split", "shapes", "gpu")
+"""Not part of ``all``: they take vLLM, gigabytes of memory and disk, or a GPU."""
 
 
 def _machine() -> str:
@@ -49,6 +49,7 @@ def main() -> int:
     parser.add_argument(
         "--decoder", choices=["vllm"], help="ask: frames by pixels, inline and by ids, in vLLM"
     )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="gpu: write the page to FILE")
     args = parser.parse_args()
 
     names: tuple[str, ...] = BENCHES if args.name == "all" else (args.name,)
@@ -61,7 +62,10 @@ def main() -> int:
         bench = importlib.import_module(f"bench.{name}")
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
-            own = {"scenes": args.scenes, "folder": args.folder} if name == "accuracy" else {}
+            own = {
+                "accuracy": {"scenes": args.scenes, "folder": args.folder},
+                "gpu": {"out": args.out, "machine": machine},
+            }.get(name, {})
             figures.extend(asyncio.run(bench.measure(quick=args.quick, **own)))
         except PartMissing as error:
             absent.append(f"{name} ({error})")

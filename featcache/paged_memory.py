@@ -109,10 +109,10 @@ class PagedMemory:
         """Return the first bytes of pages, copied to memory. Raises PagesLost."""
         rows = self._torch.empty((len(pages), self._pages.shape[1]), dtype=self._torch.int64)
         with self._in_turn():
-            for at, index in self._pieces(pages):
-                landed = self._landing[: len(index)]
+            for at, count, index in self._pieces(pages):
+                landed = self._landing[:count]
                 self._torch.index_select(self._pages, 0, index, out=landed)
-                rows[at : at + len(index)].copy_(landed)
+                rows[at : at + count].copy_(landed)
         return memoryview(rows.numpy()).toreadonly().cast("B")[:size_bytes]
 
     def gather(self, pages: PageIds, size_bytes: int, device: str) -> Tensor | None:
@@ -143,18 +143,18 @@ class PagedMemory:
     def _write(self, pages: PageIds, data: bytes | memoryview) -> None:
         source = np.frombuffer(data, np.uint8)
         with self._in_turn():
-            for at, index in self._pieces(pages):
-                staged = self._staging[: len(index)]
-                piece = source[at * self._page_bytes : (at + len(index)) * self._page_bytes]
+            for at, count, index in self._pieces(pages):
+                staged = self._staging[:count]
+                piece = source[at * self._page_bytes : (at + count) * self._page_bytes]
                 staged.numpy().reshape(-1).view(np.uint8)[: len(piece)] = piece
-                landed = self._landing[: len(index)].copy_(staged)
+                landed = self._landing[:count].copy_(staged)
                 self._pages.index_copy_(0, index, landed)
 
-    def _pieces(self, pages: PageIds) -> Iterator[tuple[int, Tensor]]:
-        """Yield where a piece of the pages begins, and their numbers on the device."""
+    def _pieces(self, pages: PageIds) -> Iterator[tuple[int, int, Tensor]]:
+        """Yield where some of the pages begin, how many they are, and their numbers on the device."""
         for at in range(0, len(pages), _AT_ONCE):
-            some = self._torch.from_numpy(pages[at : at + _AT_ONCE])
-            yield at, self._index[: len(some)].copy_(some)
+            some = pages[at : at + _AT_ONCE]
+            yield at, len(some), self._index[: len(some)].copy_(self._torch.from_numpy(some))
 
     def _is(self, device: str) -> bool:
         asked = self._torch.device(device)

@@ -77,6 +77,23 @@ def test_the_accuracy_bench_is_handed_its_own_options(
     assert handed == [{"quick": False, "scenes": 7, "folder": tmp_path}]
 
 
+def test_the_bench_of_the_gpu_is_told_where_to_write_and_on_which_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    handed: list[dict[str, object]] = []
+
+    async def measure(**options: object) -> list[Figure]:
+        handed.append(options)
+        return []
+
+    monkeypatch.setattr(importlib, "import_module", lambda _name: SimpleNamespace(measure=measure))
+    monkeypatch.setattr(sys, "argv", ["bench", "gpu", "--quick", "--out", str(tmp_path / "gpu.md")])
+    assert main() == 0
+    (options,) = handed
+    assert (options["quick"], options["out"]) == (True, tmp_path / "gpu.md")
+    assert "cores" in str(options["machine"])
+
+
 def test_all_leaves_out_what_takes_parts_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
 
@@ -91,4 +108,4 @@ def test_all_leaves_out_what_takes_parts_of_its_own(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "argv", ["bench", "all", "--quick"])
     main()
     assert "bench.int8" in loaded
-    assert not {"bench.split", "bench.shapes"} & set(loaded)
+    assert not {"bench.split", "bench.shapes", "bench.gpu"} & set(loaded)
