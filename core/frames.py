@@ -82,7 +82,7 @@ class BadFeatures(ValueError):
 class FarBytes(ABC):
     """Bytes that lie on a device, such as a GPU, and not in this process's memory.
 
-    They stay as they are for as long as this is held. ``len`` counts them.
+    They stay as they are for as long as this is held. ``len`` counts them. Comparing copies them to memory.
     """
 
     __slots__ = ()
@@ -105,6 +105,14 @@ class FarBytes(ABC):
 
         Raises a ServiceError where the device does not give them.
         """
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FarBytes):
+            return self is other or self.near() == other.near()
+        return self.near() == other if isinstance(other, bytes | memoryview) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(bytes(self.near()))
 
 
 @dataclass(frozen=True, slots=True)

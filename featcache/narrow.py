@@ -5,17 +5,18 @@ widened(frame)                          # what readers get
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.frames import Features, FeatureType, Picture
+from core.frames import FarBytes, Features, FeatureType, Picture
 from featcache.window import StoredFrame
 
 _NARROW = {FeatureType.BF16: FeatureType.I8, FeatureType.F16: FeatureType.I8_OF_F16}
 _WIDE = {narrow: wide for wide, narrow in _NARROW.items()}
 _STEPS = 127
+_GREATEST_BF16 = 3.3895e38
 
 
 class Encoder(Protocol):
@@ -68,17 +69,64 @@ def narrowed(features: Features) -> Features:
 def widened(frame: StoredFrame) -> StoredFrame:
     """Return a frame with its features in 16 bit; the same one where they are already.
 
+    Features on a device are widened there, or in memory, when somebody reads them.
+
     Raises BadFeatures where a forged scale gives values that are not finite.
     """
     features = frame.features
     if features is None or not features.dtype.narrow:
         return frame
-    features = features.brought_near()
-    dtype = _WIDE[features.dtype]
+    data = _widened_bytes(features) if features.far is None else WidenedBytes(features, features.far)
+    return replace(frame, features=replace(features, data=data, dtype=_WIDE[features.dtype]))
+
+
+def widens(features: Features) -> bool:
+    """Return whether every value of narrow features is finite when widened, whatever it is."""
+    greatest = np.finfo(np.float16).max if features.dtype is FeatureType.I8_OF_F16 else _GREATEST_BF16
+    return bool(features.scales().max() <= greatest / 128)
+
+
+class WidenedBytes(FarBytes):
+    """Narrow features on a device, as their 16-bit values; all of them finite (``widens``)."""
+
+    __slots__ = ("_far", "_features")
+
+    def __init__(self, features: Features, far: FarBytes) -> None:
+        self._features = features
+        self._far = far
+
+    def __len__(self) -> int:
+        tokens, width = self._features.shape
+        return tokens * width * 2
+
+    @property
+    def room_bytes(self) -> int:
+        return self._far.room_bytes
+
+    def near(self) -> bytes:
+        return _widened_bytes(self._features.brought_near())
+
+    def on(self, device: str) -> Any | None:  # Any: a torch tensor
+        raw = self._far.on(device)
+        if raw is None:
+            return None
+        import torch
+
+        tokens, width = self._features.shape
+        steps = raw[: tokens * width].view(torch.int8).view(tokens, width)
+        scales = raw[tokens * width :].clone().view(torch.float32)[:, None]  # it may lie at an odd place
+        values = steps.to(torch.float32) * scales
+        wide = torch.float16 if _WIDE[self._features.dtype] is FeatureType.F16 else torch.bfloat16
+        return values.to(wide).view(torch.uint8).view(-1)
+
+
+def _widened_bytes(features: Features) -> bytes:
+    """Return the 16-bit values of narrow features in memory."""
     with np.errstate(over="ignore"):
         values = features.steps().astype(np.float32) * features.scales()[:, None]
-        data = values.astype("<f2").tobytes() if dtype is FeatureType.F16 else _bf16(values).tobytes()
-    return replace(frame, features=replace(features, data=data, dtype=dtype))
+        if _WIDE[features.dtype] is FeatureType.F16:
+            return values.astype("<f2").tobytes()
+        return _bf16(values).tobytes()
 
 
 def _floats(features: Features) -> NDArray[np.float32]:

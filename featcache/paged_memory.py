@@ -198,14 +198,6 @@ class PagedBytes(FarBytes):
     def on(self, device: str) -> Tensor | None:
         return self._memory.gather(self._pages, self._size_bytes, device)
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, PagedBytes):
-            return self is other or self.near() == other.near()
-        return self.near() == other if isinstance(other, bytes | memoryview) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(bytes(self.near()))
-
     def __del__(self) -> None:
         self._memory.give_back(self._pages)
 

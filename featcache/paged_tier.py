@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from core.ids import CameraId
+from featcache.narrow import widens
 from featcache.paged_memory import PagedMemory
 from featcache.paged_share import who_goes
 from featcache.shelf import Shelf
@@ -21,6 +22,8 @@ def place(shelves: Mapping[CameraId, Shelf], memory: PagedMemory, camera_id: Cam
     features = frame.features if frame else None
     if features is None or features.far is not None:
         return
+    if features.dtype.narrow and not widens(features):
+        return  # read from a device they would not be checked again
     going = who_goes(
         {camera: shelf.far for camera, shelf in shelves.items()},
         camera_id,

@@ -140,13 +140,13 @@ class MemoryPool:
         for ref, parts in [(ref, split_frame_ref(ref)) for ref in refs]:
             shelf = self._shelves.get(parts.camera_id)
             frame = shelf.find(ref, parts.t_us) if shelf else None
-            if frame is not None and (whole := self._widened(frame)) is not None:
-                found.append(whole)
+            if frame is not None:
+                found.append(widened(frame))
         return tuple(found)
 
     async def at(self, camera_id: CameraId, t_us: int) -> StoredFrame | None:
         frame = self._shelf(camera_id).get(t_us)
-        return None if frame is None else self._widened(frame)
+        return None if frame is None else widened(frame)
 
     async def records(self, camera_id: CameraId, span: Span) -> tuple[Record, ...]:
         return self._shelf(camera_id).records(span)
@@ -240,14 +240,6 @@ class MemoryPool:
                 place(self._shelves, self._pages, frame.camera_id, frame.t_us)
             except PagesLost:
                 self._lose_pages()
-
-    def _widened(self, frame: StoredFrame) -> StoredFrame | None:
-        """Return a frame as readers get it; None where the device has lost its features."""
-        try:
-            return widened(frame)
-        except PagesLost:
-            self._lose_pages()
-            return None
 
     def _lose_pages(self) -> None:
         """Go on in memory alone, without the frames that the device has lost."""

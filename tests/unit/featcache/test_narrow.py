@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from core.frames import BadFeatures, Features, FeatureType
 from featcache.codec import decode_frame, encode_frame
-from featcache.narrow import NarrowEncoder, _floats, narrowed, widened
+from featcache.narrow import NarrowEncoder, _floats, narrowed, widened, widens
+from featcache.paged_memory import PagedMemory
 from tests.support.pictures import ArrayPicture
 from tests.support.windows import GATE, ScriptedEncoder, features_of, stored
 
@@ -95,3 +96,47 @@ async def test_what_a_narrow_encoder_knows_nothing_of_stays_unknown() -> None:
     scripted = ScriptedEncoder()
     scripted.answer = lambda: None
     assert await NarrowEncoder(scripted).encode(ArrayPicture(np.zeros((4, 4), np.uint8))) is None
+
+
+# on a device
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", [FeatureType.BF16, FeatureType.F16])
+@pytest.mark.parametrize("width", [5, 64])
+def test_on_a_device_they_are_widened_to_the_same_bits_as_in_memory(dtype: FeatureType, width: int) -> None:
+    rows = np.random.default_rng(3).standard_normal((7, width)) * 10.0 ** np.arange(-4, 3)[:, None]
+    narrow = narrowed(made(rows.astype(np.float16).tolist(), dtype))
+    memory = PagedMemory(100 * 64, "cpu", page_bytes=64)
+    far = memory.store(narrow.near())
+    assert far is not None
+    there = widened(stored(10, features=replace(narrow, data=far))).features
+    in_memory = widened(stored(10, features=narrow)).features
+    assert there is not None
+    assert in_memory is not None
+    assert there == in_memory
+    assert there.far is not None
+    assert there.far.room_bytes == far.room_bytes
+    assert bytes(there.far.on("cpu").numpy()) == in_memory.data
+    assert there.far.on("meta") is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "good"),
+    [
+        (FeatureType.I8, 1e36, True),
+        (FeatureType.I8, 2.7e36, False),
+        (FeatureType.I8_OF_F16, 500.0, True),
+        (FeatureType.I8_OF_F16, 520.0, False),
+    ],
+)
+def test_scales_that_make_more_than_the_wide_type_holds_are_told(
+    dtype: FeatureType, scale: float, good: bool
+) -> None:
+    data = bytes(6) + np.array([1.0, scale], "<f4").tobytes()
+    assert widens(Features(data, dtype, (2, 3), (1, 2, 4), "0123456789ab")) is good
+
+
+def test_what_narrowing_makes_of_the_greatest_values_widens() -> None:
+    for dtype, greatest in ((FeatureType.F16, 65504.0), (FeatureType.BF16, 3.3e38)):
+        assert widens(narrowed(made([[greatest / 1.01, -1.0]], dtype)))

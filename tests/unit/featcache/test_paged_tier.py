@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from core.frames import Features, FeatureType
 from core.ids import CameraId
 from featcache.paged_memory import PagedMemory
 from featcache.paged_tier import place
 from featcache.shelf import Shelf
 from featcache.window import StoredFrame, Tier
-from tests.support.windows import FIRST_LIFE, GATE, YARD, features_of, stored
+from tests.support.windows import ENCODER, FIRST_LIFE, GATE, YARD, features_of, stored
 
 pytestmark = pytest.mark.torch
 
@@ -53,6 +54,14 @@ def test_frames_without_features_take_no_pages() -> None:
     put(shelves, memory, stored(1), stored(2))
     assert set(tiers(shelves[GATE]).values()) == {Tier.MEMORY}
     assert memory.statistics().free == 2
+
+
+def test_forged_scales_stay_in_memory_where_they_are_checked_when_they_are_read() -> None:
+    shelves, memory = {GATE: Shelf(FIRST_LIFE)}, memory_of(2)
+    data = bytes(6) + np.array([1.0, 3e36], "<f4").tobytes()
+    features = Features(data, FeatureType.I8, (2, 3), (1, 2, 4), ENCODER)
+    put(shelves, memory, stored(1, features=features))
+    assert tiers(shelves[GATE]) == {1: Tier.MEMORY}
 
 
 def test_a_frame_that_comes_late_does_not_push_newer_ones_out() -> None:
