@@ -84,6 +84,10 @@ class Publisher:
         """Return the cameras that this process owns, and the life of each."""
         return self._lives
 
+    def owns(self, camera_id: CameraId) -> bool:
+        """Return whether this process publishes a camera, and no other has taken it over."""
+        return camera_id in self._lives and camera_id not in self._taken
+
     def open(self, camera_id: CameraId, incarnation: Incarnation) -> None:
         """Publish a camera from now on. Its opening in Redis ends every other life it has there."""
         if self._lives.get(camera_id) != incarnation:

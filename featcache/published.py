@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from core.clock import Clock
-from core.ids import CameraId, FrameRef, Incarnation
+from core.ids import CameraId, FrameRef, Incarnation, split_frame_ref
 from core.meter import Meter
 from core.records import Record
 from core.spans import Span
@@ -96,9 +96,45 @@ class PublishedWindow:
     async def promote(self, refs: Sequence[FrameRef]) -> tuple[FrameRef, ...]:
         """Have frames lie in Redis, for others who read only that; return those that do.
 
-        Raises InvalidFrameRef, WindowUnavailable.
+        Raises InvalidFrameRef, WindowUnavailable; at once where Redis is known not to answer.
         """
+        self._reached(refs)
         return await self._lender.promote(refs)
+
+    def owns(self, camera_id: CameraId) -> bool:
+        """Return whether this process publishes a camera's window, so that it knows what Redis holds of it."""
+        return self._publisher.owns(camera_id)
+
+    async def lying_there(self, refs: Sequence[FrameRef]) -> frozenset[FrameRef]:
+        """Return which of these frames of our cameras lie in Redis, as far as this process knows; it is not asked.
+
+        Raises InvalidFrameRef, WindowUnavailable: Redis is known not to answer.
+        """
+        self._reached(refs)
+        times: dict[CameraId, list[int]] = {}
+        for part in map(split_frame_ref, refs):
+            times.setdefault(part.camera_id, []).append(part.t_us)
+        there: set[FrameRef] = set()
+        for camera_id, some in times.items():
+            with suppress(UnknownCamera):
+                infos = await self._pool.index(camera_id, Span(min(some), max(some) + 1))
+                there |= {info.ref for info in infos if info.tier is Tier.REDIS}
+        return frozenset(there.intersection(refs))
+
+    def on_their_way(self, refs: Sequence[FrameRef]) -> list[FrameRef]:
+        """Return those of frames not there that will be in a moment: newer than others of their camera that are there."""
+        found = []
+        for ref in refs:
+            part = split_frame_ref(ref)
+            oldest_us = self._redis.oldest_held_us(part.camera_id)
+            if oldest_us is not None and part.t_us > oldest_us:
+                found.append(ref)
+        return found
+
+    def _reached(self, refs: Sequence[FrameRef]) -> None:
+        fault = self.health.fault
+        if refs and fault is not None and not fault.readable:
+            raise WindowUnavailable(split_frame_ref(refs[0]).camera_id)
 
     # writing
 

@@ -219,7 +219,12 @@ class RedisReader:
         def exist(keys: LifeKeys) -> list[Command]:
             return [("EXISTS", keys.frame(t_us)) for t_us in times]
 
-        present, there = await self._ask(camera_id, exist)
+        present, (found,) = await self._ask(
+            camera_id, lambda keys: [("EXISTS", *(keys.frame(t_us) for t_us in times))]
+        )
+        if found == len(times):
+            return list(times)  # one short reply, where all is well
+        there = await self._link.run(camera_id, exist(present.keys))
         missing = [t_us for t_us, found in zip(times, there, strict=True) if not found]
         if missing and await self._ask_owner(camera_id, present, missing):
             there = await self._link.run(camera_id, exist(present.keys))

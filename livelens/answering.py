@@ -11,6 +11,7 @@ from core.frames import Features, Picture
 from core.meter import Meter
 from featcache.window import WindowReader
 from livelens.decoder_frames import DecoderFrames
+from livelens.decoder_prompt import PromptProbe, PromptWatch, checkpoint_of
 from livelens.errors import WrongSetting
 from livelens.settings import Settings
 from models import (
@@ -62,12 +63,14 @@ class EngineEncoder:
 class Answering:
     """The decoder of this process, and the encoder that feeds the window for it; None where there is none.
 
-    ``knows`` tells pictures of the model's world from others; None where it takes all.
+    ``knows`` tells pictures of the model's world from others; None where it takes all. ``prompt`` compares how a vLLM
+    that reads frames by their ids renders a question.
     """
 
     decoder: Decoder | None = None
     encoder: EngineEncoder | None = None
     knows: KnowsPicture | None = None
+    prompt: PromptWatch | None = None
 
     def answered_by(self, *, encoded: bool) -> str:
         """Return the name that answers about a camera carry.
@@ -86,8 +89,16 @@ class Answering:
 
     async def look_after(self) -> None:
         """Watch a decoder that runs elsewhere, until cancelled; return at once where there is none."""
-        if isinstance(self.decoder, VllmDecoder):
-            await self.decoder.watch()
+        if not isinstance(self.decoder, VllmDecoder):
+            return
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.decoder.watch(), name="decoder:watch")
+            if self.prompt is not None:
+                group.create_task(self.prompt.run(), name="decoder:prompt")
+
+    def details(self) -> dict[str, str]:
+        """Return what an operator should know of who answers, in words; empty where nothing is wrong."""
+        return {} if self.prompt is None else self.prompt.details()
 
 
 def choose_model(settings: Settings) -> ModelChoice:
@@ -170,7 +181,14 @@ async def answering(
             stack.push_async_callback(engine.aclose)
             await engine.start()
         known = (knows or _known_to_builtin()) if decoder.profile.own_world else None
-        yield Answering(decoder, _encoder(engine, executor, known) if engine else None, known)
+        prompt = await asyncio.to_thread(_prompt_watch, choice, decoder)
+        yield Answering(decoder, _encoder(engine, executor, known) if engine else None, known, prompt)
+
+
+def _prompt_watch(choice: ModelChoice, decoder: Decoder) -> PromptWatch | None:
+    if not isinstance(choice, VllmModel) or choice.encoder is None:
+        return None
+    return PromptWatch(PromptProbe(choice.settings, checkpoint_of(choice.encoder)).look, decoder.healthy)
 
 
 def _encoder(engine: Engine, executor: Executor, knows: KnowsPicture | None) -> EngineEncoder:
@@ -187,11 +205,13 @@ async def _frames(
     if not isinstance(choice, VllmModel) or choice.encoder is None:
         yield None
         return
-    from featcache.redis_reader import RedisReader  # needs the extra
+    from featcache.published import PublishedWindow  # these need the extra
+    from featcache.redis_reader import RedisReader
 
     reader = RedisReader(settings.redis, meter=meter)
+    own = window if isinstance(window, PublishedWindow) else None
     try:
-        yield DecoderFrames(reader, window)
+        yield DecoderFrames(reader, window, own=own)
     finally:
         await reader.aclose()
 

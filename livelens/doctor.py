@@ -13,6 +13,8 @@ from typing import assert_never
 
 from livelens import __version__
 from livelens.answering import choose_model
+from livelens.decoder_prompt import PromptProbe, checkpoint_of
+from livelens.decoder_prompt import Verdict as Rendering
 from livelens.settings import Settings
 from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteModel, VllmModel
 from models.opening import read_builtin
@@ -80,6 +82,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _window(settings)
     yield _engine()
     yield _answers(settings)
+    yield from _rendering(settings)
 
 
 def _libraries() -> Iterator[Finding]:
@@ -212,6 +215,28 @@ def _vllm_answers(choice: VllmModel) -> Finding:
         return Finding("answers", Verdict.GOOD, f"by {where}, from pictures")
     here = _local_answers(choice.encoder)
     return replace(here, text=f"{here.text}, in {where}") if here.verdict is Verdict.GOOD else here
+
+
+def _rendering(settings: Settings) -> Iterator[Finding]:
+    """Say whether the vLLM that is named renders questions as this process does."""
+    choice = choose_model(settings)
+    if not isinstance(choice, VllmModel) or choice.encoder is None:
+        return
+    if isinstance(choice.encoder, LocalModel) and not Path(choice.encoder.model).is_dir():
+        return  # it would have to be fetched first
+    try:
+        found = asyncio.run(PromptProbe(choice.settings, checkpoint_of(choice.encoder)).look())
+    except ModelNotLoadable:
+        return  # said above
+    match found.verdict:
+        case Rendering.SAME:
+            yield Finding("prompt", Verdict.GOOD, "vLLM renders questions as this process does")
+        case Rendering.OTHER:
+            yield Finding("prompt", Verdict.BAD, f"vLLM renders questions in another way: {found.why}")
+        case Rendering.UNKNOWN:
+            yield Finding("prompt", Verdict.NOTE, f"vLLM was not compared: {found.why}")
+        case _:
+            assert_never(found.verdict)
 
 
 def _local_answers(choice: BuiltinModel | LocalModel) -> Finding:

@@ -73,7 +73,8 @@ class _Readiness:
 
     def details(self) -> dict[str, str]:
         clocks = self._cameras.clocks_in_words()
-        return {"redis": self._cameras.sight.in_words(), **({"clocks": clocks} if clocks else {})}
+        told = {"redis": self._cameras.sight.in_words(), **({"clocks": clocks} if clocks else {})}
+        return self._answers.details() | told
 
     def ready(self) -> bool:
         return self._cameras.reached

@@ -69,7 +69,7 @@ class _Readiness:
         return {"cameras": self.cameras, "model": self._answers.healthy(), **self._opened.parts()}
 
     def details(self) -> dict[str, str]:
-        return self._opened.details()
+        return self._answers.details() | self._opened.details()
 
     def ready(self) -> bool:
         return self.cameras

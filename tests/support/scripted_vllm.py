@@ -53,6 +53,7 @@ class ScriptedVllm(ScriptedOpenAI):
         unknown: Frame ids that cannot be fetched.
         dead: It says that its engine is dead, and refuses everything.
         frozen: It takes connections and says nothing more.
+        tokenizes: It tells how it renders a question, as vLLM does and a router before it may not.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class ScriptedVllm(ScriptedOpenAI):
         self.unknown: set[str] = set()
         self.dead = False
         self.frozen = False
+        self.tokenizes = True
 
     def forget(self, *refs: str) -> None:
         """Let these frames be gone from where vLLM fetches them."""
@@ -92,6 +94,12 @@ class ScriptedVllm(ScriptedOpenAI):
             await asyncio.sleep(3600)
         if request.path == "/health":
             return (503, {}) if self.dead else (200, {})
+        if request.path == "/tokenize" and self.tokenizes:
+            try:
+                ids = self._prompt(request).ids
+            except Refused as refused:
+                return refused.code, error_body(str(refused), refused.code)
+            return 200, {"count": len(ids), "max_model_len": self._max_model_len, "tokens": list(ids)}
         return 404, error_body("Not Found", 404)
 
     def judged(self, request: SeenRequest, reply: Reply) -> Reply:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from core.frames import FeatureType
 from core.ids import make_frame_ref
 from core.meter import NullMeter
@@ -81,6 +83,23 @@ async def test_a_deletion_redis_was_not_there_for_is_done_by_the_next_process(tm
                 old = stage.window._redis._keys(GATE, FIRST_LIFE)
                 assert [key for key in server.key_names() if key.startswith(old.root)] == [old.gone]
                 assert list(await stage.tiers()) == [3]
+
+
+async def test_the_owner_knows_what_lies_in_redis_what_will_and_when_redis_is_away() -> None:
+    with RedisServer() as server:
+        async with published(server, budget_bytes=2 * SIZE) as stage:
+            await stage.put(1, 2, 3, 4)
+            await stage.until_published(3, 4)
+            refs = [stored(t, features=features_of()).ref for t in range(1, 6)]
+            assert stage.window.owns(GATE)
+            assert not stage.window.owns(YARD)
+            assert await stage.window.lying_there(refs) == set(refs[2:4])
+            assert stage.window.on_their_way([refs[0], refs[1], refs[4]]) == [refs[4]]
+            server.kill()
+            await until(lambda: not stage.window.health.up)
+            for asked in (stage.window.lying_there, stage.window.promote):
+                with pytest.raises(WindowUnavailable):
+                    await asked(refs)
 
 
 async def test_a_camera_registered_again_at_once_begins_empty() -> None:

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.ids import FrameRef
+from core.ids import CameraId, FrameRef
 from core.meter import NullMeter
 from featcache.errors import WindowUnavailable
 from featcache.pool import MemoryPool
@@ -61,6 +61,57 @@ async def test_each_camera_s_newest_counts_for_itself() -> None:
     other = stored(NOON_US - 5, camera_id=YARD, features=features_of()).ref
     copy = Copy(*REFS, late=[other])
     assert await DecoderFrames(copy, None).published([other, *REFS]) == {other, *REFS}
+
+
+class Own:
+    """Passes for a window that this process publishes; frames of ``late`` lie in Redis from the second look on."""
+
+    def __init__(
+        self, *there: FrameRef, late: Sequence[FrameRef] = (), spilled: Sequence[FrameRef] = ()
+    ) -> None:
+        self.there = set(there)
+        self.late = set(late)
+        self.spilled = set(spilled)
+        self.looks = 0
+        self.promoted: list[list[FrameRef]] = []
+
+    def owns(self, camera_id: CameraId) -> bool:
+        return camera_id == GATE
+
+    async def lying_there(self, refs: Sequence[FrameRef]) -> frozenset[FrameRef]:
+        self.looks += 1
+        if self.looks > 1:
+            self.there |= self.late
+        return frozenset(ref for ref in refs if ref in self.there)
+
+    def on_their_way(self, refs: Sequence[FrameRef]) -> list[FrameRef]:
+        return [ref for ref in refs if ref not in self.spilled]
+
+    async def promote(self, refs: Sequence[FrameRef]) -> tuple[FrameRef, ...]:
+        self.promoted.append(list(refs))
+        return tuple(ref for ref in refs if ref in self.spilled)
+
+
+async def test_of_its_own_cameras_a_process_asks_nobody() -> None:
+    copy, own = Copy(), Own(*REFS)
+    assert await DecoderFrames(copy, None, own=own).published(REFS) == set(REFS)
+    assert (copy.looks, own.looks, own.promoted) == ([], 1, [])
+
+
+async def test_its_own_newest_frames_are_waited_for_and_spilled_ones_are_lent_at_once() -> None:
+    own = Own(REFS[2], late=REFS[3:], spilled=REFS[:2])
+    assert await DecoderFrames(Copy(), None, own=own).published(REFS) == set(REFS)
+    assert own.promoted == [REFS[:2]]
+    lent = Own(spilled=REFS)
+    assert await DecoderFrames(Copy(), None, own=lent).published(REFS) == set(REFS)
+    assert (lent.looks, lent.promoted) == (1, [REFS])
+
+
+async def test_frames_of_others_are_asked_for_beside_its_own() -> None:
+    other = stored(NOON_US, camera_id=YARD, features=features_of()).ref
+    copy, own = Copy(other), Own(*REFS)
+    assert await DecoderFrames(copy, None, own=own).published([*REFS, other]) == {*REFS, other}
+    assert copy.looks == [[other]]
 
 
 async def test_redis_away_is_told() -> None:

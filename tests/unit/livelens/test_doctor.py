@@ -1,4 +1,5 @@
 import importlib.util
+import shutil
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -9,6 +10,11 @@ from livelens import doctor
 from livelens.doctor import Finding, Verdict, examine, worst
 from livelens.settings import Settings
 from tests.support.redis_server import shared_server
+from tests.support.scripted_openai import Reply
+from tests.support.scripted_vllm import ScriptedVllm
+from tests.support.tiny_model import tiny_model_folder
+
+__all__ = ["tiny_model_folder"]
 
 
 def test_this_installation_is_in_order(tmp_path: Path) -> None:
@@ -87,6 +93,30 @@ def test_who_would_answer_is_told(tmp_path: Path) -> None:
     assert told["frames to vLLM"][1] == "by owner/model, in vLLM at http://127.0.0.1:5678"
 
 
+@pytest.mark.torch
+def test_a_vllm_that_renders_questions_in_another_way_is_told(
+    tiny_model_folder: Path, tmp_path: Path
+) -> None:
+    def told(url: str) -> Finding:
+        settings = Settings(
+            model=str(tiny_model_folder), decoder_url=url, redis=RedisSettings(url="redis://127.0.0.1:1/0")
+        )
+        (found,) = doctor._rendering(settings)
+        return found
+
+    other = shutil.copytree(tiny_model_folder, tmp_path / "other")
+    template = other / "chat_template.jinja"
+    template.write_text("Be kind. " + template.read_text())
+    with (
+        ScriptedVllm(tiny_model_folder, Reply.of("x")) as same,
+        ScriptedVllm(other, Reply.of("x")) as differs,
+    ):
+        assert told(same.url).verdict is Verdict.GOOD
+        found = told(differs.url)
+        assert (found.verdict, "Be kind" in found.text) == (Verdict.BAD, True)
+    assert told("http://127.0.0.1:9").verdict is Verdict.NOTE
+
+
 def test_without_the_extra_a_named_model_is_told_to_fail(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -113,5 +143,5 @@ def test_the_reach_of_the_window_is_told_and_a_redis_is_looked_at(tmp_path: Path
     away = told(url="redis://me:hush@127.0.0.1:1/0")["Redis"]
     assert (away.verdict, away.text) == (
         Verdict.BAD,
-        "at redis://127.0.0.1:1/0: away; the pool would serve without it",
+        "at redis://127.0.0.1:1/0: Redis cannot be reached; the pool would serve without it",
     )
