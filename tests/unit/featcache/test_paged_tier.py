@@ -1,17 +1,28 @@
 """Frames whose features lie in pages of a device, here of the machine's own memory."""
 
+import asyncio
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from core.clock import ServiceClock
 from core.frames import Features, FeatureType
 from core.ids import CameraId
+from core.meter import NullMeter
 from featcache.paged_memory import PagedMemory
 from featcache.paged_tier import place
+from featcache.pool import MemoryPool
+from featcache.published import PublishedWindow
+from featcache.redis_reader import RedisReader
+from featcache.redis_settings import RedisSettings
+from featcache.settings import Settings
 from featcache.shelf import Shelf
 from featcache.window import StoredFrame, Tier
+from tests.support.published import EVER, until
+from tests.support.redis_server import RedisServer
 from tests.support.windows import ENCODER, FIRST_LIFE, GATE, YARD, features_of, stored
 
 pytestmark = pytest.mark.torch
@@ -119,6 +130,36 @@ def test_what_the_device_has_lost_leaves_the_shelf_and_moves_no_mark() -> None:
     assert shelf.size_bytes == shelf.near_bytes == frame_of(1).size_bytes
     assert shelf.head().evicted_before_us is None
     assert memory.statistics().free == 2
+
+
+async def test_what_lies_in_pages_is_published_and_lent_bit_for_bit() -> None:
+    frames = [frame_of(t) for t in range(1, 11)]
+    size = frames[0].size_bytes
+    with RedisServer() as server:
+        redis = RedisSettings(url=server.url, redis_budget_bytes=8 * size)
+        pool = MemoryPool(Settings(), meter=NullMeter(), pages=memory_of(10))
+        window = PublishedWindow(pool, redis, settings=Settings(), clock=ServiceClock(), meter=NullMeter())
+        reader = RedisReader(redis, meter=NullMeter())
+        await window.open_camera(GATE, FIRST_LIFE)
+        tasks = [asyncio.create_task(work()) for work in (window.publish, window.lend)]
+        try:
+            for frame in frames:
+                await window.put(frame, incarnation=FIRST_LIFE)
+
+            async def spilled() -> bool:
+                return [info.tier for info in await window.index(GATE, EVER)] == [
+                    *[Tier.GPU] * 2,
+                    *[Tier.REDIS] * 8,
+                ]
+
+            await until(spilled)
+            assert list(await reader.fetch([frame.ref for frame in frames])) == frames
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await window.aclose()
+            await reader.aclose()
 
 
 hours = st.lists(
