@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from core.cameras import Credentials, Source
-from core.ids import CameraId, ConversationId
+from core.ids import CameraId, ConversationId, Incarnation
 from store import (
     CameraExists,
     CameraNotRegistered,
@@ -331,3 +331,20 @@ async def test_a_server_that_is_not_there_is_named_without_its_password() -> Non
         )
     assert "127.0.0.1:9" in str(caught.value)
     assert "s3cret" not in str(caught.value)
+
+
+# deletions elsewhere
+
+
+async def test_what_is_still_to_be_deleted_elsewhere_is_kept_once_and_goes_when_it_is_done(
+    address: str,
+) -> None:
+    first, second = Incarnation("life1"), Incarnation("life2")
+    async with await Store.open(address) as store:
+        for camera_id, life in ((YARD, first), (GATE, second), (GATE, first), (GATE, second)):
+            await store.deletions.add(camera_id, life)
+    async with await Store.open(address) as store:
+        assert await store.deletions.list() == ((GATE, first), (GATE, second), (YARD, first))
+        await store.deletions.remove(GATE, first)
+        await store.deletions.remove(GATE, first)
+        assert await store.deletions.list() == ((GATE, second), (YARD, first))
