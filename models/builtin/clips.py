@@ -5,7 +5,7 @@ scene ──H.264──▶ frames ──sampler──▶ kept frames, at the mod
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
@@ -63,6 +63,10 @@ class Clip:
     pixels: NDArray[np.uint8]
     cells: Cells
     still: tuple[tuple[int, int], ...]
+
+    def mirrored(self) -> "Clip":
+        """Return the clip as a mirror shows it: another scene for training, for nothing."""
+        return replace(self, truth=self.truth.mirrored(), pixels=self.pixels[:, :, ::-1])
 
 
 def record_clip(seed: int, sampler: LooksAtFrames) -> Clip:

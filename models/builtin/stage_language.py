@@ -40,6 +40,7 @@ from models.chat import Cells, ChatTokens, TextEncoder
 QUESTIONS = 16
 _LIVE_FRAMES = 40
 _CHECKED_TOGETHER = 12
+_MIRRORED = 0.5
 _SHARES = {
     "dense": 0.1,
     "event": 0.3,
@@ -105,12 +106,22 @@ class Packed(NamedTuple):
 
 
 def draw_rows(
-    random: Random, bank: ClipBank, seeds: Sequence[int], pieces: Pieces, *, frames: int, rows: int
+    random: Random,
+    bank: ClipBank,
+    seeds: Sequence[int],
+    pieces: Pieces,
+    *,
+    frames: int,
+    rows: int,
+    mirrored_share: float = 0.0,
 ) -> list[Packed]:
-    """Return rows of windows of ``frames`` frames, each of a clip of its own choice."""
+    """Return rows of windows of ``frames`` frames, each of a clip of its own choice, some as a mirror shows them."""
     found: list[Packed] = []
     while len(found) < rows:
-        window = draw_window(random, bank.read(random.choice(seeds)), frames)
+        clip = bank.read(random.choice(seeds))
+        if mirrored_share and random.random() < mirrored_share:
+            clip = clip.mirrored()
+        window = draw_window(random, clip, frames)
         questions = draw_pack(random, window.watched, QUESTIONS)
         if questions:
             cells = [window.clip.cells] * len(window.chosen)
@@ -175,7 +186,7 @@ def train_language(
         most = _frames_at(phases, step)
         frames = most if random.random() < 0.6 else random.randint(1, most)
         count = max(4, tokens // (_TOKENS_AROUND + frames * _TOKENS_FRAME))
-        rows = draw_rows(random, bank, seeds, pieces, frames=frames, rows=count)
+        rows = draw_rows(random, bank, seeds, pieces, frames=frames, rows=count, mirrored_share=_MIRRORED)
         losses, batch, scores = _losses(pieces, rows)
         total = losses["answers"] + sum(
             _SHARES.get(name.removeprefix("last_").removeprefix("cell_"), 0.0) * loss

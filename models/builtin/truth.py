@@ -13,7 +13,7 @@ the last it stands. ``x`` and ``y`` are shares of width and height from the top 
 import json
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,6 +106,10 @@ class SceneTruth:
         high = min(1.0, y + reach_y) - max(0.0, y - reach_y)
         return max(0.0, wide) * max(0.0, high) / (4 * reach_x * reach_y)
 
+    def mirrored(self) -> "SceneTruth":
+        """Return the same scene with left and right changed over; every shape looks the same in a mirror."""
+        return replace(self, objects=tuple(_mirrored(thing) for thing in self.objects))
+
     def to_json(self) -> dict[str, Any]:
         """Return the published form."""
         return {
@@ -114,6 +118,10 @@ class SceneTruth:
             "duration_us": self.duration_us,
             "objects": [_object_to_json(thing) for thing in self.objects],
         }
+
+
+def _mirrored(thing: SceneObject) -> SceneObject:
+    return replace(thing, path=tuple(replace(knot, x=1 - knot.x) for knot in thing.path))
 
 
 def write_truth(path: Path, truth: SceneTruth) -> None:

@@ -64,3 +64,13 @@ def test_a_bank_gives_back_what_it_was_given_and_knows_what_it_lacks(clip: Clip,
         clip.still,
     )
     assert back.truth.to_json() == clip.truth.to_json()
+
+
+def test_a_mirrored_clip_shows_what_its_truth_says(clip: Clip) -> None:
+    mirrored = clip.mirrored()
+    assert np.array_equal(mirrored.pixels[0], np.fliplr(clip.pixels[0]))
+    for thing, other in zip(clip.truth.objects, mirrored.truth.objects, strict=True):
+        assert other.spot(0).x == pytest.approx(1 - thing.spot(0).x)
+        assert other.spot(0).y == thing.spot(0).y
+        assert (other.colour, other.appears_us) == (thing.colour, thing.appears_us)
+    assert (mirrored.times_us, mirrored.still) == (clip.times_us, clip.still)
