@@ -15,7 +15,9 @@ from livelens import __version__
 from livelens.answering import choose_model
 from livelens.decoder_prompt import PromptProbe, checkpoint_of
 from livelens.decoder_prompt import Verdict as Rendering
+from livelens.errors import WrongSetting
 from livelens.settings import Settings
+from livelens.window import check_ingest
 from models import BuiltinModel, LocalModel, ModelNotLoadable, NoModel, RemoteModel, VllmModel
 from models.opening import read_builtin
 
@@ -156,14 +158,10 @@ def _data_folder(folder: Path) -> Finding:
 
 def _window(settings: Settings) -> Iterator[Finding]:
     """Say how far the window reaches, and whether the Redis that is named can hold its copy."""
-    window, redis = settings.window, settings.redis
-    reach = f"{window.retention_us / 60e6:g} minutes, {window.pool_budget_bytes >> 20} MiB in memory"
+    redis = settings.redis
+    yield _reach(settings)
     if not redis.url:
-        yield Finding("window", Verdict.GOOD, reach)
         return
-    yield Finding(
-        "window", Verdict.GOOD, f"{reach}, the newest {redis.redis_budget_bytes >> 20} MiB in Redis too"
-    )
     if importlib.util.find_spec("redis") is None:
         yield Finding("Redis", Verdict.BAD, "named, but the extra 'redis' is not installed")
         return
@@ -172,9 +170,10 @@ def _window(settings: Settings) -> Iterator[Finding]:
     found = asyncio.run(look(redis))
     where = f"{found.version} at {redis.shown_url}".strip()
     if found.fault is not None:
-        yield Finding(
-            "Redis", Verdict.BAD, f"{where}: {found.fault.in_words()}; the pool would serve without it"
+        meanwhile = (
+            "the pool would serve without it" if settings.ingest.enabled else "nothing would be answered"
         )
+        yield Finding("Redis", Verdict.BAD, f"{where}: {found.fault.in_words()}; {meanwhile}")
         return
     timing = f"{found.answer_us / 1000:.1f} ms, clock {found.clock_offset_us / 1e6:+.3f} s"
     yield Finding(
@@ -182,6 +181,21 @@ def _window(settings: Settings) -> Iterator[Finding]:
         Verdict.NOTE if found.concerns else Verdict.GOOD,
         "; ".join([f"{where}, {timing}", *found.concerns]),
     )
+
+
+def _reach(settings: Settings) -> Finding:
+    """Say where frames are kept, and for how long."""
+    window, redis = settings.window, settings.redis
+    if not settings.ingest.enabled:
+        try:
+            check_ingest(settings, takes_cameras=False)
+        except WrongSetting as error:
+            return Finding("window", Verdict.BAD, str(error))
+        return Finding("window", Verdict.GOOD, "what others publish to Redis (ingest.enabled = false)")
+    reach = f"{window.retention_us / 60e6:g} minutes, {window.pool_budget_bytes >> 20} MiB in memory"
+    if redis.url:
+        reach += f", the newest {redis.redis_budget_bytes >> 20} MiB in Redis too"
+    return Finding("window", Verdict.GOOD, reach)
 
 
 def _engine() -> Finding:

@@ -30,34 +30,17 @@ from livelens.edges import (
     forget_old_conversations,
     housekeeping,
 )
-from livelens.errors import WrongSetting
 from livelens.reader_cameras import PublishedCameras
 from livelens.reader_window import PublishedPictures, PublishedView
 from livelens.scene_feed import SceneFeeds
 from livelens.settings import Settings
-from livelens.window import for_ever, need_redis_client
+from livelens.window import for_ever
 from qa import warm_up
 from store import Store
 from web import ExportedMeter
 
 PROMPT_THREADS = 2
 SENT_THREADS = 1
-
-
-def check_ingest(settings: Settings, *, takes_cameras: bool) -> None:
-    """Raise WrongSetting where a process that takes no cameras in has no window, or is given cameras."""
-    if settings.ingest.enabled:
-        return
-    if not settings.redis.url:
-        raise WrongSetting(
-            "redis.url is empty: with ingest.enabled = false the window is read from Redis; "
-            "allowed are redis://, rediss:// and unix:// addresses"
-        )
-    if takes_cameras:
-        raise WrongSetting(
-            "ingest.enabled = false: cameras are not taken in here; allowed with cameras is true only"
-        )
-    need_redis_client()
 
 
 class _Readiness:

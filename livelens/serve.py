@@ -41,11 +41,11 @@ from livelens.edges import (
 from livelens.errors import AddressNotFree
 from livelens.first_cameras import DEMO_CAMERA, demo_cameras, named_camera, register
 from livelens.preview import Previews
-from livelens.reader import check_ingest, running_reader
+from livelens.reader import running_reader
 from livelens.road import RoadParts
 from livelens.scene_feed import SceneFeeds
 from livelens.settings import Settings
-from livelens.window import OpenWindow, open_window
+from livelens.window import OpenWindow, check_ingest, open_window
 from qa import warm_up
 from store import Store
 from web import ExportedMeter, Server, listen

@@ -101,6 +101,22 @@ async def _pages(settings: Settings) -> PagedMemory | None:
     return pages
 
 
+def check_ingest(settings: Settings, *, takes_cameras: bool) -> None:
+    """Raise WrongSetting where a process that takes no cameras in has no window, or is given cameras."""
+    if settings.ingest.enabled:
+        return
+    if not settings.redis.url:
+        raise WrongSetting(
+            "redis.url is empty: with ingest.enabled = false the window is read from Redis; "
+            "allowed are redis://, rediss:// and unix:// addresses"
+        )
+    if takes_cameras:
+        raise WrongSetting(
+            "ingest.enabled = false: cameras are not taken in here; allowed with cameras is true only"
+        )
+    need_redis_client()
+
+
 def need_redis_client() -> None:
     """Raise WrongSetting where the client of Redis is not installed."""
     if importlib.util.find_spec("redis") is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from featcache.redis_settings import RedisSettings
+from ingest import IngestSettings
 from livelens import doctor
 from livelens.doctor import Finding, Verdict, examine, worst
 from livelens.settings import Settings
@@ -145,3 +146,17 @@ def test_the_reach_of_the_window_is_told_and_a_redis_is_looked_at(tmp_path: Path
         Verdict.BAD,
         "at redis://127.0.0.1:1/0: Redis cannot be reached; the pool would serve without it",
     )
+
+
+def test_without_ingest_the_window_is_what_others_publish(tmp_path: Path) -> None:
+    def told(url: str) -> dict[str, tuple[Verdict, str]]:
+        settings = Settings(
+            data_dir=tmp_path, redis=RedisSettings(url=url), ingest=IngestSettings(enabled=False)
+        )
+        return {f.what: (f.verdict, f.text) for f in doctor._window(settings)}
+
+    verdict, text = told("")["window"]
+    assert (verdict, text.startswith("redis.url is empty")) == (Verdict.BAD, True)
+    away = told("redis://127.0.0.1:1/0")
+    assert away["window"] == (Verdict.GOOD, "what others publish to Redis (ingest.enabled = false)")
+    assert away["Redis"][1].endswith("; nothing would be answered")

@@ -1,7 +1,6 @@
 """A process that takes no cameras in: what it needs, and that it starts, says so and heals where Redis is away."""
 
 import asyncio
-import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from featcache.redis_settings import RedisSettings
 from ingest import IngestSettings
 from livelens import reader_cameras
 from livelens.errors import WrongSetting
-from livelens.reader import check_ingest, running_reader
+from livelens.reader import running_reader
 from livelens.serve import run_service
 from livelens.settings import Settings
 from tests.support.bulletins import bulletin_of
@@ -47,30 +46,6 @@ async def serving(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
             yield client
         service.server.should_exit = True
         await serving
-
-
-def test_with_ingest_nothing_is_needed() -> None:
-    check_ingest(Settings(), takes_cameras=True)
-
-
-def test_without_ingest_there_must_be_a_redis_to_answer_from() -> None:
-    settings = Settings(ingest=IngestSettings(enabled=False))
-    with pytest.raises(WrongSetting, match=r"^redis\.url is empty: .*allowed are redis://"):
-        check_ingest(settings, takes_cameras=False)
-
-
-def test_without_ingest_no_camera_can_be_named(tmp_path: Path) -> None:
-    with pytest.raises(WrongSetting, match=r"^ingest\.enabled = false: "):
-        check_ingest(settings_of("unix:///nowhere", tmp_path), takes_cameras=True)
-
-
-def test_without_ingest_the_client_of_redis_is_needed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "redis" else find(name))
-    with pytest.raises(WrongSetting, match="the extra 'redis' is not installed"):
-        check_ingest(settings_of("unix:///nowhere", tmp_path), takes_cameras=False)
 
 
 async def test_a_wrong_setting_ends_the_start_before_anything_is_opened(tmp_path: Path) -> None:

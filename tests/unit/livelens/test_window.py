@@ -14,11 +14,12 @@ from featcache import Settings as WindowSettings
 from featcache.errors import PagesRefused
 from featcache.redis_reader import RedisReader
 from featcache.redis_settings import RedisSettings
+from ingest import IngestSettings
 from livelens.errors import WrongSetting
 from livelens.first_cameras import named_camera, register
 from livelens.serve import running_service
 from livelens.settings import Settings
-from livelens.window import for_ever, open_window
+from livelens.window import check_ingest, for_ever, open_window
 from tests.support.published import EVER, until
 from tests.support.redis_server import RedisServer
 from tests.support.roads import UTC, moving_clip
@@ -146,3 +147,28 @@ async def test_a_service_whose_redis_is_away_starts_says_so_and_publishes_when_i
             await until(is_away, within_s=20)
         service.server.should_exit = True
         await serving
+
+
+WITHOUT_INGEST = Settings(redis=RedisSettings(url="unix:///nowhere"), ingest=IngestSettings(enabled=False))
+
+
+def test_with_ingest_nothing_is_needed() -> None:
+    check_ingest(Settings(), takes_cameras=True)
+
+
+def test_without_ingest_there_must_be_a_redis_to_answer_from() -> None:
+    settings = Settings(ingest=IngestSettings(enabled=False))
+    with pytest.raises(WrongSetting, match=r"^redis\.url is empty: .*allowed are redis://"):
+        check_ingest(settings, takes_cameras=False)
+
+
+def test_without_ingest_no_camera_can_be_named() -> None:
+    with pytest.raises(WrongSetting, match=r"^ingest\.enabled = false: "):
+        check_ingest(WITHOUT_INGEST, takes_cameras=True)
+
+
+def test_without_ingest_the_client_of_redis_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "redis" else find(name))
+    with pytest.raises(WrongSetting, match="the extra 'redis' is not installed"):
+        check_ingest(WITHOUT_INGEST, takes_cameras=False)
