@@ -7,7 +7,9 @@ from bench.gpu_encoder import LARGE, LARGE_TOKENS, SIDE_PX, encoder_figures, tow
 from bench.gpu_table import CPU
 from models.pictures import PictureRules, fit_cells
 from tests.support.model_configs import CONFIGS
-from tests.support.tiny_model import build_tiny_model
+from tests.support.tiny_model import tiny_model_folder
+
+__all__ = ["tiny_model_folder"]
 
 
 def test_the_towers_shape_is_that_of_the_whole_model() -> None:
@@ -18,9 +20,11 @@ def test_the_towers_shape_is_that_of_the_whole_model() -> None:
 
 
 @pytest.mark.torch
-def test_frames_a_second_are_told_for_each_batch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_frames_a_second_are_told_for_each_batch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_model_folder: Path
+) -> None:
     monkeypatch.setattr(gpu_encoder, "CACHE", tmp_path)
-    build_tiny_model(tmp_path / "small-qwen3-vl")
+    (tmp_path / "small-qwen3-vl").symlink_to(tiny_model_folder)
     figures = encoder_figures(CPU, quick=True)
     assert [figure.name for figure in figures] == ["gpu.cpu.encoder.small.1", "gpu.cpu.encoder.small.4"]
     assert all(figure.value > 0 and figure.unit == "frames/s" for figure in figures)
