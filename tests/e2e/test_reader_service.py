@@ -27,9 +27,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 GATE = "/api/v1/cameras/gate"
 ENCODED = "livelens_frames_encoded_total"
 SOME_PICTURES_BYTES = 45_000
-"""Room for 11 of the clip's 14 frames of 4 kB; a quarter of it may be lent."""
+"""Room for 11 of the clip's frames of 4 kB; a quarter of it may be lent."""
 SOME_FEATURES_BYTES = 163_000
-"""Room for 12 of the clip's 14 frames with features, of 13 kB."""
+"""Room for 12 of the clip's frames with features, of 13 kB."""
 Json = dict[str, Any]
 
 
@@ -51,12 +51,34 @@ class Pair:
     def tiers(self) -> list[str]:
         return [frame["tier"] for frame in self.frames(self.reader)]
 
+    async def until_spilled(self) -> None:
+        """Wait until Redis holds what it has room for, ten frames at least, and lists the older ones."""
+
+        def spilled() -> bool:
+            tiers = self.tiers()
+            held = tiers.count("redis")
+            return 10 <= held < len(tiers) == (tiers.index("redis") + held)
+
+        await self.reader.until("the newest are held, the others spilled", spilled)
+
+    def across_the_edge(self) -> list[Json]:
+        """Return the frames that Redis holds, and two older ones, which may be lent at the same time."""
+        frames = self.frames(self.reader)
+        edge = [frame["tier"] for frame in frames].index("redis")
+        assert edge >= 2
+        return frames[edge - 2 :]
+
     def picture(self, service: LivelensProcess, t_us: int) -> bytes:
         reply = service.call("GET", f"{GATE}/frames/{t_us}.jpg")
         return reply.content if reply.status_code == 200 else b""
 
     async def ask(self, service: LivelensProcess, text: str, **more: Any) -> Heard:
         return await ask(service.url, {"cameras": ["gate"], "text": text, **more})
+
+
+def window_of(frames: list[Json]) -> Json:
+    """Return the span from the first of these frames up to the last, that one not included."""
+    return {"from": frames[0]["t"], "to": frames[-1]["t"]}
 
 
 @asynccontextmanager
@@ -90,7 +112,7 @@ async def pair(
 async def test_the_second_process_answers_about_frames_that_only_the_first_one_holds(tmp_path: Path) -> None:
     async with pair(tmp_path, loop=False, budget_bytes=SOME_PICTURES_BYTES) as both:
         owned = both.frames(both.owner)
-        await both.reader.until("some are spilled", lambda: both.tiers().count("memory") >= 2)
+        await both.until_spilled()
         seen = both.frames(both.reader)
         assert [frame["ref"] for frame in seen] == [frame["ref"] for frame in owned]
         assert [tier["tier"] for tier in both.timeline()["tiers"]] == ["memory", "redis"]
@@ -180,7 +202,7 @@ async def test_redis_killed_is_503_with_a_time_to_try_again_and_the_second_proce
 async def test_the_first_process_killed_is_a_gap_and_what_it_alone_held_is_left_out(tmp_path: Path) -> None:
     async with pair(tmp_path, loop=True, budget_bytes=SOME_PICTURES_BYTES) as both:
         reader = both.reader
-        await reader.until("frames are spilled", lambda: both.tiers().count("memory") >= 2)
+        await both.until_spilled()
         await both.owner.kill()
         await reader.until_state("gate", "offline")
         assert reader.camera("gate")["state"]["code"] == "owner_away"
@@ -209,22 +231,19 @@ async def test_the_second_process_asks_vllm_by_ids_of_frames_that_the_first_one_
             owner=model,
             reader={**model, "LIVELENS_DECODER_URL": vllm.url},
         ) as both:
-            owned = both.frames(both.owner)
-            await both.owner.until(
-                "all are encoded", lambda: both.owner.counted(ENCODED) == len(both.frames(both.owner))
-            )
-            await both.reader.until("some are spilled", lambda: "memory" in both.tiers())
-            spilled = {frame["ref"] for frame in both.frames(both.reader) if frame["tier"] == "memory"}
+            await both.until_spilled()
+            encoded = both.owner.counted(ENCODED)
+            assert encoded == len(both.frames(both.owner))
             assert both.reader.camera("gate")["answered_by"] == tiny_model_folder.name
-            heard = await both.ask(both.reader, "What happened?", window={"last_s": 300})
+            asked = both.across_the_edge()
+            heard = await both.ask(both.reader, "What happened?", window=window_of(asked))
             assert heard.text == "A car passed."
             assert (heard.done["model"], heard.done["frames_encoded_now"]) == (tiny_model_folder.name, 0)
             sent = vllm.requests[-1].frames
-            assert [frame.ref for frame in sent] == [frame["ref"] for frame in owned]
-            assert spilled <= {frame.ref for frame in sent}
+            assert [frame.ref for frame in sent] == [frame["ref"] for frame in asked[:-1]]
             assert all(frame.embeds is None for frame in sent)
-            assert both.reader.counted(ENCODED) == 0
-            assert both.owner.counted(ENCODED) == len(owned)
+            assert heard.done["frames_used"] == len(sent)
+            assert (both.reader.counted(ENCODED), both.owner.counted(ENCODED)) == (0, encoded)
 
 
 @pytest.mark.torch
@@ -235,14 +254,14 @@ async def test_a_model_in_the_second_process_reads_features_that_the_first_one_e
     async with pair(
         tmp_path, loop=False, budget_bytes=SOME_FEATURES_BYTES, owner=model, reader=model
     ) as both:
-        await both.reader.until("some are spilled", lambda: "memory" in both.tiers())
-        window = {"last_s": 300}
+        await both.until_spilled()
+        asked = both.across_the_edge()
         first, second = [
-            await both.ask(service, "What happened?", window=window, max_tokens=12)
+            await both.ask(service, "What happened?", window=window_of(asked), max_tokens=12)
             for service in (both.owner, both.reader)
         ]
         assert second.done["model"] == tiny_model_folder.name
+        assert second.done["frames_used"] == first.done["frames_used"] == len(asked) - 1
         assert second.text == first.text
-        assert second.done["frames_used"] == first.done["frames_used"] == len(both.frames(both.owner))
         assert second.done["frames_encoded_now"] == 0
         assert both.reader.counted(ENCODED) == 0
