@@ -80,10 +80,11 @@ def layer_ratios(shape: ModelShape, found: Layers) -> dict[str, float]:
 
 
 def tower_fp32_bytes(vision: VisionShape, tokens: int) -> int:
-    """Return what is planned for the tower, in fp32: every value twice as wide, and pixels only once, as they come."""
+    """Return what is planned for the tower, in fp32: values twice as wide, but angles, and pixels once, as they come."""
     patches = tokens * vision.merge**2
     pixels = vision.channels * vision.temporal * vision.patch_px**2
-    return 2 * tower_bytes(vision, tokens) - patches * pixels * 8
+    angles = 2 * (vision.hidden // vision.heads)
+    return 2 * tower_bytes(vision, tokens) - patches * (pixels * 8 + angles * 4)
 
 
 def whole_figures(size: str, found: Whole) -> list[Figure]:

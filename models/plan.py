@@ -163,14 +163,17 @@ def buffer_bytes(shape: ModelShape, load: EngineLoad) -> int:
 def tower_bytes(vision: VisionShape, picture_tokens: int) -> int:
     """Return what the tower needs for pictures of so many vision tokens, beside its weights.
 
-    Pixels arrive as fp32 and as 16-bit values; a layer holds its input, the normed input and, whichever is more,
-    queries, keys, values with their rotated copies, or both sides of the wide layer.
+    Pixels arrive as fp32 and as 16-bit values. Whoever runs the layers holds learned positions, angles (fp32) and a
+    layer's input; the layer the sum so far, the normed sum and, whichever is more, queries, keys, values with their
+    rotated copies, or both sides of the wide layer.
     """
     patches = picture_tokens * vision.merge**2
     value = NumberType.BF16.size_bytes
     pixels = vision.channels * vision.temporal * vision.patch_px**2 * (NumberType.FP32.size_bytes + value)
     wide = (3 if vision.gated else 2) * vision.intermediate
-    layer = (2 * vision.hidden + max(6 * vision.hidden, wide)) * value
+    held = (4 if vision.positions else 3) * vision.hidden
+    angles = 2 * (vision.hidden // vision.heads) * NumberType.FP32.size_bytes
+    layer = (held + max(6 * vision.hidden, wide)) * value + angles
     found = (1 + vision.deepstack) * vision.out_hidden * value // vision.merge**2
     return patches * (pixels + layer + found)
 

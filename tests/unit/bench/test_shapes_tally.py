@@ -46,9 +46,9 @@ def test_widths_and_deepstack_layers_are_the_plans_or_the_bench_fails(change: di
 
 
 def test_what_layers_need_is_planned_in_16_bit_and_measured_in_32() -> None:
-    # By hand: 1,024 tokens x (4 x 2,048 + 3 x 6,144) values, and 1,568 patches of pixels, layer and result.
+    # By hand: 1,024 tokens x (4 x 2,048 + 3 x 6,144) values, and 1,568 patches of pixels, layer, angles and result.
     step = 1024 * (4 * 2048 + 3 * 6144) * 4
-    tower = 1568 * (1536 * 4 + (2 * 1024 + 2 * 4096) * 4 + 4 * 2048 * 4 // 4)
+    tower = 1568 * (1536 * 4 + (4 * 1024 + 2 * 4096) * 4 + 2 * 64 * 4 + 4 * 2048 * 4 // 4)
     assert (STEP_TOKENS, TOWER_TOKENS) == (1024, 392)
     assert tower_fp32_bytes(SHAPE.vision, TOWER_TOKENS) == tower
     assert layer_ratios(SHAPE, Layers(step, tower // 2)) == {"step": 1.0, "tower": 0.5}

@@ -11,7 +11,7 @@ from models.plan_shape import shape_of
 from tests.support.model_configs import QWEN3_VL_2B
 
 SHAPE = shape_of(QWEN3_VL_2B, "Qwen3-VL-2B")
-ENGINE = EngineLoad(questions=16, context_tokens=8192)
+ENGINE = EngineLoad(questions=16, context_tokens=7936)
 ROOM = Room(gpu_bytes=24 << 30, pool_bytes=64 << 30, cores=8)
 
 
