@@ -11,19 +11,28 @@ import asyncio
 import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from random import Random
 
 from bench.accuracy import opened
-from bench.accuracy_asking import ask_about
-from bench.accuracy_scenes import own_scene
+from bench.accuracy_asking import SceneAsker
+from bench.accuracy_scenes import RecordedScene, own_scene
 from bench.accuracy_tally import Answered, wilson
 from bench.report import Figure
+from featcache.fill import Encoder
 from featcache.narrow import NarrowEncoder
 from models.builtin.wording import Asked
+from models.decoder import Decoder
 
 QUESTIONS, QUICK_QUESTIONS = 1_000, 200
 EACH = 18
 """Questions about one scene."""
+
+TOGETHER = 8
+"""Questions at a time."""
+
+_PATIENCE_S = 300.0
+"""An answer that is given up on a busy machine would be counted as one that differs."""
 
 _FIRST_SCENE = 3_000
 """Beyond those that the accuracy bench asks about."""
@@ -46,12 +55,31 @@ async def measure(*, quick: bool) -> list[Figure]:
                 kinds = kinds_of(number)
                 for answers, reader in ((wide, encoder), (narrow, NarrowEncoder(encoder)), (again, encoder)):
                     if answers is not again or not quick:
-                        answers += await ask_about(
-                            scene, kinds, name=f"int8.{number}", decoder=decoder, encoder=reader
-                        )
+                        answers += await _answers(scene, kinds, str(number), decoder=decoder, encoder=reader)
                 number += 1
             await making
     return figures(wide, narrow, again)
+
+
+async def _answers(
+    scene: RecordedScene, kinds: Sequence[Sequence[Asked]], name: str, *, decoder: Decoder, encoder: Encoder
+) -> list[Answered]:
+    """Return the answers about one scene, in the order of ``kinds``; what has no true answer is not asked."""
+    if not scene.shots:
+        return []
+    asker = await SceneAsker.open(scene, decoder=decoder, encoder=encoder)
+    asker.settings = replace(asker.settings, first_word_limit_s=_PATIENCE_S, stall_limit_s=_PATIENCE_S)
+    room = asyncio.Semaphore(TOGETHER)
+
+    async def one(number: int, some: Sequence[Asked]) -> list[Answered]:
+        async with room:
+            return await asker.converse(Random(f"int8 {name} {number}"), some, f"int8.{name}.{number}")
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(one(number, some), name=f"ask:{number}") for number, some in enumerate(kinds)
+        ]
+    return [answer for task in tasks for answer in task.result()]
 
 
 def kinds_of(number: int) -> list[list[Asked]]:
