@@ -99,6 +99,7 @@ async def test_a_question_carries_frame_ids_and_lives_through_the_loss_of_vllm_a
         assert (await opened.answered()).text == "A car passed."
 
         opened.redis.kill()
+        await opened.service.until("its absence is told", lambda: opened.parts["parts"]["redis"] is False)
         inline = await opened.answered()
         assert inline.text == "A car passed."
         carried = opened.vllm.requests[-1].frames
