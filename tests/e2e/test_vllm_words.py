@@ -10,7 +10,7 @@ from tests.support.vllm_words import recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
 
-SCENES, QUESTIONS, LEAST = 10, 100, 95
+SCENES, QUESTIONS, LEAST = 5, 100, 95
 
 
 async def test_in_float32_nearly_all_words_are_those_of_our_own_engine_and_bfloat16_is_told_beside_it() -> (

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from random import Random
+from uuid import uuid4
 
 from bench.accuracy import kinds_of, opened
 from bench.accuracy_asking import LIFE, SceneAsker
@@ -113,7 +114,7 @@ async def recorded(redis_url: str, *, scenes: int, questions: int) -> AsyncItera
 
 async def _answers(scenes: Sequence[SceneAsker], decoder: Decoder, *, most: int) -> list[Answered]:
     """Return the answers of a decoder; the same questions in the same order for each that reads the same frames."""
-    room = asyncio.Semaphore(_TOGETHER)
+    room, run = asyncio.Semaphore(_TOGETHER), uuid4().hex
 
     async def one(number: int, at: int, asker: SceneAsker) -> list[Answered]:
         async with room:
@@ -124,7 +125,8 @@ async def _answers(scenes: Sequence[SceneAsker], decoder: Decoder, *, most: int)
                 settings=PATIENT,
             )
             kinds = kinds_of(number, (1,) * per_scene)[at]
-            return await speaking.converse(Random(f"words {number}.{at}"), kinds, f"{number}.{at}")
+            name = f"{run}.{number}.{at}"  # no conversation goes on from another decoder's
+            return await speaking.converse(Random(f"words {number}.{at}"), kinds, name)
 
     per_scene = -(-most // len(scenes)) + _SPARE
     wanted = [(n, at, asker) for n, asker in enumerate(scenes) for at in range(per_scene)]
