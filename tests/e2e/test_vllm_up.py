@@ -49,7 +49,8 @@ async def test_the_whole_road_apart_answers_from_the_window_and_comes_back_when_
         print(f"answers under way at the kill: {ends}")
         assert set(ends) <= {"ok", "shortened"}
         await degraded(up)
-        await up.until("what the half had started is gone", lambda: running([half, *family]) == [])
+        gone = "what the half had started is gone"
+        await up.until(gone, lambda: running([half, *family]) == [], within_s=60)
         await answered(up, by="builtin", within_s=START_S)
 
         parts = psutil.Process(up.pid).children(recursive=True)
