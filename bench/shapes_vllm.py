@@ -53,10 +53,12 @@ async def ask_vllm(folder: Path, feature_shape: tuple[int, int]) -> Served:
         ) as server,
     ):
         usage = await _ask(checkpoint, feature_shape, server.url, redis.tcp_url)
-        engine = psutil.Process(server.engine_pid()).memory_info().rss
+        engine = psutil.Process(server.engine_pid())
+        # On a CPU the model lies in a worker below the engine.
+        taken = max(process.memory_info().rss for process in (engine, *engine.children(recursive=True)))
         async with httpx2.AsyncClient(timeout=20, trust_env=False) as client:
             metrics = (await client.get(f"{server.url}/metrics")).text
-    return Served(int(engine), KV_BYTES, kv_tokens_of(metrics), usage.prompt_tokens)
+    return Served(int(taken), KV_BYTES, kv_tokens_of(metrics), usage.prompt_tokens)
 
 
 def kv_tokens_of(metrics: str) -> int:
