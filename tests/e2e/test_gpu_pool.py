@@ -48,7 +48,10 @@ async def test_questions_are_answered_from_features_in_pages_and_the_tier_is_tol
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"GPU_BUDGET_BYTES": "5"}, r"livelens: window .*gpu_budget_bytes must be 0 or at least 1048576, got 5"),
+        (
+            {"GPU_BUDGET_BYTES": "5"},
+            r"livelens: window .*gpu_budget_bytes must be 0 or at least 1048576, got 5",
+        ),
         (
             {"GPU_BUDGET_BYTES": str(1 << 20), "GPU_DEVICE": "cuda:63"},
             r"livelens: window\.gpu_device = 'cuda:63': there is no such device; there is cpu",
