@@ -15,6 +15,7 @@ import typer
 
 if TYPE_CHECKING:
     from livelens.settings import Settings
+    from livelens.up import Stopping
     from livelens.up_parts import Part
 
 
@@ -57,13 +58,15 @@ def up(
 ) -> None:
     """Start Redis, a decoder and the service, and keep them running until Ctrl-C."""
     from livelens.errors import PartsMissing, WrongArgument
+    from livelens.up import Stopping
     from livelens.up_parts import shown
     from livelens.up_road import Choice, prepare, service_url
 
     if demo and camera:
         raise WrongArgument("--demo brings its own cameras; leave --camera out")
     settings = _with_port(_settings(config, {"host": host, "port": port, "model": model}, redis))
-    with _private_folder() as folder:
+    stopping = Stopping()
+    with stopping.from_the_start(), _private_folder() as folder:
         words = _service_words(settings, config, demo=demo, isolate=isolate, cameras=camera or [])
         choice = Choice(
             settings,
@@ -86,13 +89,28 @@ def up(
             print(note, flush=True)
         logs = (folder if isolate else settings.data_dir) / "logs"
         asyncio.run(
-            _run(prepared.parts, logs, service_url(settings), show_logs=show_logs, browser=not no_browser)
+            _run(
+                prepared.parts,
+                logs,
+                service_url(settings),
+                stopping,
+                show_logs=show_logs,
+                browser=not no_browser,
+            )
         )
 
 
-async def _run(parts: "tuple[Part, ...]", logs: Path, url: str, *, show_logs: bool, browser: bool) -> None:
+async def _run(
+    parts: "tuple[Part, ...]",
+    logs: Path,
+    url: str,
+    stopping: "Stopping",
+    *,
+    show_logs: bool,
+    browser: bool,
+) -> None:
     from core.clock import ServiceClock
-    from livelens.up import Stopping, Surroundings, run_parts
+    from livelens.up import Surroundings, run_parts
     from livelens.up_parts import DECODER, ROUTER, SERVE
 
     loading = [part.name for part in parts if part.name in (DECODER, ROUTER)]
@@ -110,7 +128,6 @@ async def _run(parts: "tuple[Part, ...]", logs: Path, url: str, *, show_logs: bo
 
     print(f"starting {', '.join(part.name for part in parts)}; their logs are in {logs}", flush=True)
     around = Surroundings(logs, say, announce, ServiceClock(), needed=(SERVE,), show_logs=show_logs)
-    stopping = Stopping()
     with stopping.on_signals():
         await run_parts(parts, around, stopping)
 

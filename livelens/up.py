@@ -53,6 +53,16 @@ class Stopping:
         (self.hurry if self.stop.is_set() else self.stop).set()
 
     @contextmanager
+    def from_the_start(self) -> Iterator[None]:
+        """Take the same signals inside the block where no loop runs yet; one that comes then is not lost."""
+        before = {number: signal.signal(number, lambda *_: self.signalled()) for number in self.SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextmanager
     def on_signals(self) -> Iterator[None]:
         """Take the signals that mean an end inside the block."""
         loop = asyncio.get_running_loop()
@@ -70,6 +80,8 @@ async def run_parts(parts: Sequence[Part], around: Surroundings, stopping: Stopp
 
     Raises PartFailed in the latter case, after all others were ended too.
     """
+    if stopping.stop.is_set():
+        return
     around.logs.mkdir(parents=True, exist_ok=True, mode=0o700)
     children = {part.name: _child(part, around, stopping) for part in parts}
     failures: asyncio.Queue[PartFailed] = asyncio.Queue()

@@ -375,6 +375,8 @@ async def test_a_camera_is_looked_at_first_then_added_then_removed(visit: Visit,
     await page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
     await expect(page.get_by_role("heading", name="Side gate")).to_have_count(0)
     assert "side-gate" not in {camera.id for camera in stage.world.registry.list()}
+    asked_as_it_went = [told for told in visit.complaints if "404" in told and "/cameras/side-gate" in told]
+    visit.complaints[:] = [told for told in visit.complaints if told not in asked_as_it_went]
 
 
 async def test_light_and_dark_have_enough_contrast(visit: Visit) -> None:

@@ -19,6 +19,8 @@ TRANSFERS = "vllm:nixl_xfer_time_seconds_count"
 START_S = 300.0
 FLYING = 8
 DEGRADED_WITHIN_S = 5.0
+ENDED_WITHIN_S = 30.0
+"""On a quiet machine it is less than 5 s; beside other tests vLLM takes longer to see that its engine is dead."""
 
 
 async def test_the_whole_road_apart_answers_from_the_window_and_comes_back_when_an_engine_is_killed(
@@ -44,7 +46,7 @@ async def test_the_whole_road_apart_answers_from_the_window_and_comes_back_when_
             while not await asyncio.to_thread(under_way, decode):
                 await asyncio.sleep(0)
         engine_of(family).kill()
-        async with asyncio.timeout(DEGRADED_WITHIN_S):
+        async with asyncio.timeout(ENDED_WITHIN_S):
             ends = [heard.done["outcome"] for heard in await asyncio.gather(*flying)]
         print(f"answers under way at the kill: {ends}")
         assert set(ends) <= {"ok", "shortened"}

@@ -77,7 +77,8 @@ class Visit:
 
     def _console(self, message: Any) -> None:  # playwright is untyped here
         if message.type in ("error", "warning"):
-            self.complaints.append(f"{message.type}: {message.text}")
+            where = message.location.get("url", "")
+            self.complaints.append(f"{message.type}: {message.text} {where}".rstrip())
 
     def _asked(self, url: str) -> None:
         parts = urlsplit(url)

@@ -118,3 +118,16 @@ async def test_an_own_redis_comes_up_and_goes_without_a_trace(tmp_path: Path) ->
     assert run.order("ready after") == ["redis"]
     assert list(folder.iterdir()) == []
     assert (tmp_path / "logs" / "redis.log").stat().st_size > 0
+
+
+async def test_a_signal_that_came_before_there_was_a_loop_is_not_lost(tmp_path: Path) -> None:
+    stopping = Stopping()
+    before = signal.getsignal(signal.SIGINT)
+    with stopping.from_the_start():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert stopping.stop.is_set()
+    run = Run(tmp_path)
+    run.stopping = stopping
+    await run.run([serving("redis", free_port())])
+    assert run.told == []
