@@ -10,6 +10,11 @@ from featcache.redis_link import Fault
 logger = logging.getLogger(__name__)
 
 
+def ok_in_words(clock_offset_us: int | None) -> str:
+    """Return one line about a Redis that answers, with how far its clock is from ours where that was measured."""
+    return "ok" if clock_offset_us is None else f"ok, its clock is {clock_offset_us / 1e6:+.3f} s from ours"
+
+
 @dataclass(frozen=True, slots=True)
 class RedisHealth:
     """A snapshot.
@@ -31,8 +36,7 @@ class RedisHealth:
     def in_words(self) -> str:
         """Return one line for people."""
         if self.up:
-            offset = self.clock_offset_us
-            return "ok" if offset is None else f"ok, its clock is {offset / 1e6:+.3f} s from ours"
+            return ok_in_words(self.clock_offset_us)
         if self.fault is None:
             return "not reached yet"
         return f"degraded: {self.fault.in_words()}; the pool serves meanwhile"

@@ -58,16 +58,18 @@ class WindowPromMetrics(ECConnectorPromMetrics):  # type: ignore[misc]  # as abo
     ) -> None:
         super().__init__(vllm_config, metric_types, labelnames, per_engine_labelvalues)
         by_reason = [*labelnames, "reason"]
-        self._loaded = self._counter_cls(
-            "vllm:livelens_frames_loaded",
-            "Frames handed to the model from the window.",
-            labelnames=labelnames,
-        )
-        self._encoded = self._counter_cls(
-            "vllm:livelens_pictures_encoded",
-            "Pictures, and features sent inline, that went through vLLM's own encoder step.",
-            labelnames=labelnames,
-        )
+        self._counts = {
+            "loaded": self._counter_cls(
+                "vllm:livelens_frames_loaded",
+                "Frames handed to the model from the window.",
+                labelnames=labelnames,
+            ),
+            "encoded": self._counter_cls(
+                "vllm:livelens_pictures_encoded",
+                "Pictures, and features sent inline, that went through vLLM's own encoder step.",
+                labelnames=labelnames,
+            ),
+        }
         self._refused = self._counter_cls(
             "vllm:livelens_frames_refused",
             "Frames for which a request failed, by reason.",
@@ -83,7 +85,7 @@ class WindowPromMetrics(ECConnectorPromMetrics):  # type: ignore[misc]  # as abo
             for name, (exported, text) in _LEVELS.items()
         }
         for values in per_engine_labelvalues.values():
-            for counter in (self._loaded, self._encoded):
+            for counter in self._counts.values():
                 counter.labels(*values)  # shown as 0 from the start
 
     def observe(self, transfer_stats_data: dict[str, Any], engine_idx: int = 0) -> None:
@@ -91,10 +93,8 @@ class WindowPromMetrics(ECConnectorPromMetrics):  # type: ignore[misc]  # as abo
         for name, amount in transfer_stats_data.items():
             if name in self._levels:
                 self._levels[name].labels(*values).set(amount)
-            elif name == "loaded":
-                self._loaded.labels(*values).inc(amount)
-            elif name == "encoded":
-                self._encoded.labels(*values).inc(amount)
+            elif name in self._counts:
+                self._counts[name].labels(*values).inc(amount)
             elif name.startswith(_REFUSED):
                 self._refused.labels(*values, name.removeprefix(_REFUSED)).inc(amount)
             elif name.startswith(_DAMAGED):

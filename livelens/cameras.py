@@ -6,18 +6,19 @@ foresaw, logs it, waits and runs it again. The others never notice.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
 from core.cameras import Camera, CameraState, ProbeReport, Source
-from core.channel import Channel, Overflow
+from core.channel import Channel
 from core.errors import ServiceError
 from core.ids import CameraId, IdSource
 from core.meter import Metric
 from core.records import GapReason
 from featcache import UnknownCamera
 from ingest import check_source, probe
+from livelens.listeners import Change, Listeners
 from livelens.road import Road, RoadParts
 from store import Store
 from web.ports import CameraPatch, CameraStatus, NewCamera
@@ -26,9 +27,6 @@ _log = logging.getLogger(__name__)
 
 RESTART_PAUSES_S = (1.0, 2.0, 5.0, 15.0, 30.0)
 MARK_EVERY_S = 5.0
-CHANGES_WAITING = 256
-
-Change = tuple[CameraId, CameraStatus | None]
 
 
 @dataclass(slots=True)
@@ -48,7 +46,7 @@ class Cameras:
         self._ids = ids
         self._answered_by = answered_by
         self._entries: dict[CameraId, _Entry] = {}
-        self._listeners: set[Channel[Change]] = set()
+        self._listeners = Listeners()
         self._tasks: asyncio.TaskGroup | None = None
         self._changing = asyncio.Lock()
 
@@ -129,22 +127,15 @@ class Cameras:
             del self._entries[camera_id]
             frames = await self._parts.window.delete_camera(camera_id)
             await self._store.cameras.delete(camera_id)
-        self._send((camera_id, None))
+        self._listeners.tell((camera_id, None))
         _log.info("camera removed", extra={"camera_id": camera_id, "frames": frames})
         return frames
 
     async def probe(self, source: Source) -> ProbeReport:
         return await probe(source, settings=self._parts.ingest, feeds=self._parts.feeds)
 
-    @asynccontextmanager
-    async def changes(self) -> AsyncIterator[Channel[Change]]:
-        channel: Channel[Change] = Channel(CHANGES_WAITING, Overflow.DROP_OLDEST)
-        self._listeners.add(channel)
-        try:
-            yield channel
-        finally:
-            self._listeners.discard(channel)
-            channel.close()
+    def changes(self) -> AbstractAsyncContextManager[Channel[Change]]:
+        return self._listeners.listening()
 
     # -- for the root
 
@@ -218,11 +209,7 @@ class Cameras:
 
     def _tell(self, camera_id: CameraId) -> None:
         if self._listeners and camera_id in self._entries:
-            self._send((camera_id, self.status(camera_id)))
-
-    def _send(self, change: Change) -> None:
-        for channel in self._listeners:
-            channel.send_nowait(change)
+            self._listeners.tell((camera_id, self.status(camera_id)))
 
     async def _mark_regularly(self) -> None:
         while True:

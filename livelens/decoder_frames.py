@@ -69,11 +69,12 @@ class DecoderFrames:
         own = self._own
         if own is None:
             return await self._of_others(refs)
-        ours = [ref for ref in refs if own.owns(split_frame_ref(ref).camera_id)]
+        ours: list[FrameRef] = []
+        others: list[FrameRef] = []
+        for ref in refs:
+            (ours if own.owns(split_frame_ref(ref).camera_id) else others).append(ref)
         there = await self._of_ours(own, ours)
-        if len(ours) == len(refs):
-            return there
-        return there | await self._of_others([ref for ref in refs if ref not in set(ours)])
+        return there | await self._of_others(others) if others else there
 
     async def read(self, refs: Sequence[FrameRef]) -> Mapping[FrameRef, Features]:
         """Return the features that Redis holds of these frames. Raises WindowUnavailable."""

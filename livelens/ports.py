@@ -27,9 +27,9 @@ def free_port(host: str = "127.0.0.1") -> int:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in random.sample(range(_FIRST, _LAST + 1), 1_000):
-        with socket.socket(family) as taken:
+        with socket.socket(family) as trial:
             try:
-                taken.bind((host, port))
+                trial.bind((host, port))
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise

@@ -2,20 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from core.cameras import Camera, CameraState, ProbeReport, Source
-from core.channel import Channel, Overflow
+from core.channel import Channel
 from core.clock import Clock
 from core.ids import CameraId, Incarnation
 from core.meter import Meter, Metric
 from featcache import UnknownCamera, WindowUnavailable
 from featcache.directory import Roll
 from featcache.redis_link import Fault
+from featcache.redis_state import ok_in_words
 from livelens.errors import CamerasElsewhere
+from livelens.listeners import Change, Listeners
 from livelens.reader_known import KnownCameras
 from web.ports import CameraPatch, CameraStatus, NewCamera
 
@@ -26,11 +28,8 @@ AGAIN_AFTER_S = 0.25
 """After a look that failed: questions are refused until one works."""
 APART_US = 1_000_000
 """Clocks this far apart are told of: questions about the last seconds would miss what is newer than ours."""
-CHANGES_WAITING = 256
 
 _ALL = CameraId("")
-
-Change = tuple[CameraId, CameraStatus | None]
 
 
 class Directory(Protocol):
@@ -54,13 +53,9 @@ class Sight:
 
     def in_words(self) -> str:
         """Return one line for people."""
-        if not self.reached:
-            return (
-                "not reached yet" if self.fault is None else f"{self.fault.in_words()}; questions are refused"
-            )
-        if self.clock_offset_us is None:
-            return "ok"
-        return f"ok, its clock is {self.clock_offset_us / 1e6:+.3f} s from ours"
+        if self.reached:
+            return ok_in_words(self.clock_offset_us)
+        return "not reached yet" if self.fault is None else f"{self.fault.in_words()}; questions are refused"
 
 
 class PublishedCameras:
@@ -79,7 +74,7 @@ class PublishedCameras:
         self._answered_by = answered_by
         self._known = KnownCameras()
         self._told: dict[CameraId, CameraStatus] = {}
-        self._listeners: set[Channel[Change]] = set()
+        self._listeners = Listeners()
         self._loaded = False
         self.sight = Sight(False)
         meter.gauge(Metric.REDIS_UP, 0)
@@ -120,15 +115,8 @@ class PublishedCameras:
     async def probe(self, source: Source) -> ProbeReport:  # noqa: ARG002  the protocol's
         raise CamerasElsewhere
 
-    @asynccontextmanager
-    async def changes(self) -> AsyncIterator[Channel[Change]]:
-        channel: Channel[Change] = Channel(CHANGES_WAITING, Overflow.DROP_OLDEST)
-        self._listeners.add(channel)
-        try:
-            yield channel
-        finally:
-            self._listeners.discard(channel)
-            channel.close()
+    def changes(self) -> AbstractAsyncContextManager[Channel[Change]]:
+        return self._listeners.listening()
 
     # -- for the root
 
@@ -214,12 +202,8 @@ class PublishedCameras:
         """Tell listeners what has changed since the last look."""
         now = {camera_id: self._status(camera_id) for camera_id in self._known}
         for camera_id in self._told.keys() - now.keys():
-            self._send((camera_id, None))
+            self._listeners.tell((camera_id, None))
         for camera_id, status in now.items():
             if self._told.get(camera_id) != status:
-                self._send((camera_id, status))
+                self._listeners.tell((camera_id, status))
         self._told = now
-
-    def _send(self, change: Change) -> None:
-        for channel in self._listeners:
-            channel.send_nowait(change)

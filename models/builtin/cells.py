@@ -47,11 +47,6 @@ def cell_of(spot: Spot, cells: Cells) -> int:
     return row * cells.columns + min(cells.columns - 1, max(0, int(spot.x * cells.columns)))
 
 
-def reading_order(thing: SceneObject, spot: Spot, cells: Cells) -> tuple[int, tuple[int, int]]:
-    """Return what things of one picture are listed by: cell by cell as one reads, as the text part meets them."""
-    return cell_of(spot, cells), kind_order(thing)
-
-
 def cell_labels(truth: SceneTruth, t_us: int, cells: Cells) -> CellLabels:
     """Return what each cell of the frame at ``t_us`` shows."""
     things = [thing for thing in truth.objects if thing.present(t_us)]

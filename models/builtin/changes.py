@@ -67,8 +67,7 @@ def change_labels(watched: Watched, cells: Cells) -> ChangeLabels:
     way = np.full((frames, size), IGNORED, np.int64)
     order = np.full((frames, size), IGNORED, np.int64)
     for number, change in enumerate(watched.changes()):
-        place = watched.spot(change.thing, change.at if change.came else change.at - 1)
-        order[change.at, cell_of(place, cells)] = min(number, ORDERS - 1)
+        order[change.at, cell_of(watched.shown_at(change), cells)] = min(number, ORDERS - 1)
     present, came, left = (np.zeros((frames, THINGS), np.int64) for _ in range(3))
     for at in range(frames):
         for gone in _gone(watched, at):

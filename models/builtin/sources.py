@@ -5,7 +5,7 @@ thousand steps did not learn where to look; attention is therefore shown the pla
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from models.builtin.judging import PIECE_ENDS
 from models.builtin.packing import PackedRow
 from models.builtin.questions import AskedQuestion
 from models.builtin.truth import SceneObject
-from models.builtin.watched import LABEL, Watched
+from models.builtin.watched import LABEL, Change, Watched
 from models.builtin.wording import Asked
 from models.chat import Cells
 
@@ -120,24 +120,23 @@ def _label_sources(watched: Watched, row: PackedRow, offsets: Offsets) -> Iterat
 
 def _change_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[tuple[int, int, int]]:
     """Yield where each change finds the one before it, the first one at the row's first token."""
-    before = 0
-    for change in watched.changes():
-        about = _changed(change.thing, change.came, change.at, watched, cells)
-        place = row.frames[about.frame].start + about.cell
-        if before < place:
-            yield place, _CHANGE_BEFORE, before
-        before = place
+    said = (_changed(change, watched, cells) for change in watched.changes())
+    yield from _each_before((row.frames[about.frame].start + about.cell for about in said), _CHANGE_BEFORE, 0)
 
 
 def _thing_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[tuple[int, int, int]]:
     """Yield where each thing of a frame finds the one before it, the first one right before the frame."""
     for at, frame in enumerate(row.frames):
-        before = frame.start - 1
-        for thing in watched.things(at):
-            place = frame.start + cell_of(watched.spot(thing, at), cells)
-            if before < place:
-                yield place, _THING_BEFORE, before
-            before = place
+        places = (frame.start + _seen(thing, at, watched, cells).cell for thing in watched.things(at))
+        yield from _each_before(places, _THING_BEFORE, frame.start - 1)
+
+
+def _each_before(places: Iterable[int], kind: int, before: int) -> Iterator[tuple[int, int, int]]:
+    """Yield each place with the one before it, the first with ``before``; two in one cell are one."""
+    for place in places:
+        if before < place:
+            yield place, kind, before
+        before = place
 
 
 def _then_sources(watched: Watched, cells: Cells, row: PackedRow) -> Iterator[tuple[int, int, int]]:
@@ -173,7 +172,7 @@ def _said(question: AskedQuestion, watched: Watched, cells: Cells) -> Iterator[_
             yield from (_seen(thing, last, watched, cells) for thing in watched.things(last))
         case Asked.HAPPENED:
             for change in watched.changes():
-                yield _changed(change.thing, change.came, change.at, watched, cells)
+                yield _changed(change, watched, cells)
         case Asked.MOVED:
             for thing in watched.movers():
                 yield _seen(thing, watched.last_seen(thing), watched, cells)
@@ -186,7 +185,7 @@ def _said(question: AskedQuestion, watched: Watched, cells: Cells) -> Iterator[_
                 if at is None:
                     yield _seen(thing, 0 if came else last, watched, cells)
                 else:
-                    yield _changed(thing, came, at, watched, cells)
+                    yield _changed(Change(thing, came, at), watched, cells)
         case Asked.WAY:
             for thing in filter(question.target.matches, watched.ever()):
                 yield _seen(thing, watched.last_seen(thing), watched, cells)
@@ -199,6 +198,5 @@ def _seen(thing: SceneObject, at: int, watched: Watched, cells: Cells) -> _Said:
     return _Said(at, cell_of(watched.spot(thing, at), cells))
 
 
-def _changed(thing: SceneObject, came: bool, at: int, watched: Watched, cells: Cells) -> _Said:
-    """Return where a change shows: at the thing, or in the first frame without it at the place where it was."""
-    return _Said(at, cell_of(watched.spot(thing, at if came else at - 1), cells))
+def _changed(change: Change, watched: Watched, cells: Cells) -> _Said:
+    return _Said(change.at, cell_of(watched.shown_at(change), cells))

@@ -25,10 +25,6 @@ SCHEMA_FILE = Path(__file__).with_name("scene-truth.schema.json")
 """The JSON Schema of the published form."""
 
 
-SEEN_SHARE = 0.5
-"""An object counts as seen where half of it is in the picture."""
-
-
 class BadTruth(ValueError):
     """A truth document that does not say what the schema wants said."""
 

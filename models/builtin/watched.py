@@ -7,12 +7,15 @@ from enum import StrEnum
 from itertools import pairwise
 
 from models.builtin.architecture import PICTURES
-from models.builtin.cells import kind_order, reading_order
-from models.builtin.truth import SEEN_SHARE, SceneObject, SceneTruth, Spot
+from models.builtin.cells import cell_of, kind_order
+from models.builtin.truth import SceneObject, SceneTruth, Spot
 from models.pictures import fit_cells
 
 LABEL = re.compile(r"\[(?:\d{4}-\d\d-\d\d )?(\d\d):(\d\d):(\d\d)(?:\.(\d))?\]")
 """A frame's label: hour, minute, second, and the tenth where it has one."""
+
+SEEN_SHARE = 0.5
+"""An object counts as seen from the frame on in which half of it is in the picture."""
 
 _MURKY = (0.08, 0.85)
 _MOVED, _STOOD, _MAIN = 0.12, 0.02, 1.8
@@ -70,7 +73,7 @@ class Watched:
     def things(self, at: int = -1) -> tuple[SceneObject, ...]:
         """Return what is seen in a used frame, as one reads."""
         found = [thing for thing in self.truth.objects if self.seen(thing, at)]
-        return tuple(sorted(found, key=lambda thing: self._reading_order(thing, at)))
+        return tuple(sorted(found, key=lambda thing: self._reading_order(thing, self.spot(thing, at))))
 
     def ever(self) -> tuple[SceneObject, ...]:
         """Return what is seen in any used frame."""
@@ -81,6 +84,10 @@ class Watched:
 
     def spot(self, thing: SceneObject, at: int = -1) -> Spot:
         return thing.spot(self.moments[at].t_us)
+
+    def shown_at(self, change: Change) -> Spot:
+        """Return where a change shows: at the thing, or in the first frame without it at the place where it was."""
+        return self.spot(change.thing, change.at if change.came else change.at - 1)
 
     def murky(self, at: int = -1) -> bool:
         """Return whether some object is half out of the picture, so that people would count differently."""
@@ -115,7 +122,12 @@ class Watched:
                 found.append(Change(thing, True, at))
             if (at := self.left(thing)) is not None:
                 found.append(Change(thing, False, at))
-        return tuple(sorted(found, key=lambda change: (change.at, self._shown_order(change))))
+        return tuple(
+            sorted(
+                found,
+                key=lambda change: (change.at, self._reading_order(change.thing, self.shown_at(change))),
+            )
+        )
 
     def last_seen(self, thing: SceneObject) -> int:
         """Return the last used frame that shows a thing that was seen."""
@@ -144,12 +156,9 @@ class Watched:
             return Way.RIGHT if across > 0 else Way.LEFT
         return Way.DOWN if down > 0 else Way.UP
 
-    def _reading_order(self, thing: SceneObject, at: int) -> tuple[int, tuple[int, int]]:
-        return reading_order(thing, self.spot(thing, at), self._cells)
-
-    def _shown_order(self, change: Change) -> tuple[int, tuple[int, int]]:
-        """Return the order of where a change shows: at the thing, or where it was in the frame before."""
-        return self._reading_order(change.thing, change.at if change.came else change.at - 1)
+    def _reading_order(self, thing: SceneObject, spot: Spot) -> tuple[int, tuple[int, int]]:
+        """Return what is listed by: cell by cell as one reads, as the text part meets them."""
+        return cell_of(spot, self._cells), kind_order(thing)
 
     def _frames_with(self, thing: SceneObject) -> list[int]:
         return [at for at in range(len(self.moments)) if self.seen(thing, at)]
